@@ -1,0 +1,8 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// commands lists the constructors of all commands, in the order of the help.
+var commands = []func(*Env) *cobra.Command{
+	newVersionCmd,
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// ExitUsage is the status of every wrong usage: unknown command or flag,
+// missing argument, flags that exclude each other (EX_USAGE of sysexits.h).
+const ExitUsage = 64
+
+// Env is what a command may touch of the process around it, so that a test can
+// run the real command in process.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+}
+
+// ExitError carries the status a command ends with. A nil Err ends silently:
+// the command has already said everything on its outputs.
+type ExitError struct {
+	Code int
+	Err  error
+}
+
+func (e *ExitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit status %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// usageError is an error of usage; it ends the process with ExitUsage.
+func usageError(format string, args ...any) error {
+	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+}
+
+// Main runs prova with the arguments after the program's name and returns the
+// exit status.
+func Main(ctx context.Context, args []string, env *Env) int {
+	root := newRootCmd(env)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	code := 1
+	var exit *ExitError
+	if errors.As(err, &exit) {
+		code = exit.Code
+		err = exit.Err
+	}
+	if err != nil {
+		fmt.Fprintf(env.Stderr, "prova: %s\n", oneLine(err.Error()))
+	}
+	return code
+}
+
+// oneLine keeps the promise that an error is one line: a multi-line cause is
+// joined, not cut.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
+
+// SystemEnv is the Env of the real process.
+func SystemEnv() *Env {
+	return &Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
+}
+
+func newRootCmd(env *Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "prova",
+		Short: "Run challenges whose results anyone can check",
+		Long: `Prova runs challenges whose results anyone else can check.
+
+Start here:
+
+  prova demo                 a whole season of the receipts challenge on this machine
+  prova run --agent ./mine   the same with your own agent, and its report
+  prova verify proof.json    check a proof with keys that did not come from it`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("unknown command %q: run 'prova --help' for the list", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	for _, construct := range commands {
+		root.AddCommand(construct(env))
+	}
+	wrapUsage(root)
+	return root
+}
+
+// wrapUsage turns the flag and argument errors of cobra, for the whole tree,
+// into usage errors that name the command whose help says more.
+func wrapUsage(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError("%w: run '%s --help'", err, c.CommandPath())
+	})
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			err := check(c, args)
+			var exit *ExitError
+			if err == nil || errors.As(err, &exit) {
+				return err
+			}
+			return usageError("%w: run '%s --help'", err, c.CommandPath())
+		}
+	} else if cmd.HasSubCommands() {
+		// A group such as "prova corpus" has no work of its own: a word it does
+		// not know is a usage error, not its help with status 0.
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("unknown command %q for %q: run '%s --help'", args[0], c.CommandPath(), c.CommandPath())
+			}
+			return nil
+		}
+		if cmd.Run == nil && cmd.RunE == nil {
+			cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		wrapUsage(sub)
+	}
+}
