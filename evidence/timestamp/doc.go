@@ -1,0 +1,2 @@
+// Package timestamp obtains, verifies and issues RFC 3161 timestamp tokens.
+package timestamp
