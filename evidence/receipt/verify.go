@@ -1,0 +1,426 @@
+package receipt
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/evidence/commit"
+	"github.com/prova-dev/prova/evidence/tlog"
+)
+
+// VerifyOptions is what the caller of Verify adds to the proof.
+type VerifyOptions struct {
+	// Require decides the verdict only; empty means RequireAny.
+	Require Require
+	// Entry returns the document of the log entry that the proof names. Nil means
+	// that no entry can be had. An error that wraps tlog.ErrNotFound says that the
+	// log denies the entry, which fails the witness; any other one leaves it
+	// unchecked.
+	Entry func(uuid string) ([]byte, error)
+	// Disclosures maps fields to {"nonce", "value"}: pairs the owner handed over
+	// beside the proof. Nil for none.
+	Disclosures *canonjson.Object
+}
+
+// Verify checks everything that can be checked of a proof of any spec version
+// and reports each witness. It is stricter than the issuer's own verifier where
+// T§13 lists leniencies, and applies key life spans as D11 says. It never fails:
+// what is malformed is a failed witness.
+func (c *Checker) Verify(p *Proof, o VerifyOptions) *Report {
+	if o.Require == "" {
+		o.Require = RequireAny
+	}
+	v := &verification{c: c, p: p, o: o}
+	identity, chain, disclosure := v.content()
+	batch := v.batch()
+	timestamp := v.timestamp(batch)
+	log := v.log(batch)
+	signature := v.signature()
+	r := &Report{
+		ProofID:     p.id,
+		SpecVersion: p.version,
+		Witnesses:   []Witness{identity, chain, disclosure, signature, batch, timestamp, log},
+		Incidents:   []Incident{},
+	}
+	for i, name := range [...]string{WitnessIdentity, WitnessChain, WitnessDisclosure, WitnessSignature, WitnessBatch, WitnessTimestamp, WitnessLog} {
+		r.Witnesses[i].Name = name
+	}
+	for _, path := range v.diverging {
+		r.Incidents = append(r.Incidents, Incident{Kind: IncidentFlatField, Detail: path})
+	}
+	r.decide(o.Require, signature.Status == OK || v.logAttributed)
+	return r
+}
+
+// verification carries what one witness's check learns for a later one.
+type verification struct {
+	c *Checker
+	p *Proof
+	o VerifyOptions
+
+	chain   [32]byte
+	chainOK bool // hashes.chain has its form
+	root    [32]byte
+	rootOK  bool // root is what the outside witnesses attest
+
+	tokenTime, logTime time.Time // zero unless that witness verified
+	logAttributed      bool
+	diverging          []string
+}
+
+func ok(format string, args ...any) Witness {
+	return Witness{Status: OK, Detail: fmt.Sprintf(format, args...)}
+}
+
+func fail(format string, args ...any) Witness {
+	return Witness{Status: Fail, Detail: fmt.Sprintf(format, args...)}
+}
+
+func notChecked(format string, args ...any) Witness {
+	return Witness{Status: NotChecked, Detail: fmt.Sprintf(format, args...)}
+}
+
+const chainMalformed = "hashes.chain is not \"sha256:\" and 64 lower-case hex digits"
+
+// content checks what the chain hash covers: the chain itself, and on 3.x the
+// disclosed pairs and the identity.
+func (v *verification) content() (identity, chain, disclosure Witness) {
+	v.chain, v.chainOK = v.p.Chain()
+	version := v.p.version
+	if !version.Absent() && !version.Valid() {
+		chain = fail("spec_version %s is not \"<major>.<minor>\"", show(version.text))
+		unknown := notChecked("the spec_version is not known")
+		return unknown, chain, unknown
+	}
+	if !version.AtLeast(3, 0) {
+		return v.unanchoredIdentity(), v.valueChain(), v.noDisclosure()
+	}
+	commitments, refusal := v.p.commitments()
+	switch root, err := commit.Root(commitments); {
+	case !v.chainOK:
+		chain = fail(chainMalformed)
+	case refusal != nil:
+		chain = fail("%s", refusal.Why)
+	case err != nil || root != v.chain:
+		chain = fail("the Merkle root of the %d commitments is not hashes.chain", len(commitments))
+	default:
+		chain = ok("%d commitments lead to hashes.chain", len(commitments))
+	}
+	opened, disclosure := v.disclosure(commitments, chain.Status)
+	if version.AtLeast(3, 1) {
+		identity = v.identity(commitments, opened)
+	} else {
+		identity = v.unanchoredIdentity()
+	}
+	if chain.Status == OK {
+		v.diverging = append(v.diverging, divergences(v.p, opened, scoredFlat)...)
+		v.diverging = append(v.diverging, divergences(v.p, opened, shownFlat)...)
+	}
+	return identity, chain, disclosure
+}
+
+// valueChain recomputes the chain hash of a version before 3.0 when the document
+// still has its preimage. A public view redacts it: that is no mismatch.
+func (v *verification) valueChain() Witness {
+	if !v.chainOK {
+		return fail(chainMalformed)
+	}
+	for _, name := range []string{"commitments", "disclosed"} {
+		if value, _ := v.p.doc.Get(name); value != nil {
+			return fail("%s is there, but spec_version %s has none: the version was restated", name, show(v.p.version.text))
+		}
+	}
+	values, missing, malformed := v.p.preimage()
+	switch {
+	case malformed != "":
+		return fail("%s is not of the form that the chain hash covers", malformed)
+	case len(missing) > 0:
+		return notChecked("this view redacts %s, so the chain hash cannot be recomputed", strings.Join(missing, ", "))
+	}
+	if ValueChain(v.p.version, values) == v.chain {
+		return ok("recomputed from the proof's values")
+	}
+	if values.BuyerFingerprint == "" || values.TransactionID == "" {
+		return notChecked("this view blanks part of the preimage, so the chain hash cannot be recomputed")
+	}
+	return fail("the hash of the proof's values is %s, not hashes.chain", prefixed(ValueChain(v.p.version, values)))
+}
+
+func (v *verification) noDisclosure() Witness {
+	if v.o.Disclosures.Len() > 0 {
+		return fail("pairs were handed over, but spec_version %s has no commitments to open", show(v.p.version.text))
+	}
+	return notChecked("this version has no commitments")
+}
+
+func (v *verification) unanchoredIdentity() Witness {
+	for _, path := range [][]string{{"agent_identity"}, {"parties", "agent_identity"}} {
+		if id, _ := member(v.p.doc, path...); id != nil {
+			return notChecked("%s is claimed, but no version before 3.1 anchors an identity: not evidence", show(id))
+		}
+	}
+	return notChecked("no identity is claimed")
+}
+
+// disclosure opens every pair: of the proof's disclosed block, of the caller,
+// and of an owner's full view.
+func (v *verification) disclosure(commitments map[string][32]byte, chain Status) (opened map[string]any, w Witness) {
+	opened = map[string]any{}
+	count, failed := 0, ""
+	open := func(pairs *canonjson.Object) {
+		for field, pair := range pairs.All() {
+			count++
+			value, ok := openPair(commitments, field, pair)
+			switch {
+			case ok:
+				opened[field] = value
+			case failed == "":
+				failed = field
+			}
+		}
+	}
+	var malformed string
+	if value, _ := v.p.doc.Get("disclosed"); value != nil {
+		if o, ok := value.(*canonjson.Object); ok {
+			open(o)
+		} else {
+			malformed = "disclosed is " + kindOf(value) + ", want an object"
+		}
+	}
+	open(v.o.Disclosures)
+	fullView, err := v.p.fullView()
+	if err != nil && malformed == "" {
+		malformed = err.Error()
+	}
+	open(fullView)
+	switch {
+	case malformed != "":
+		return opened, fail("%s", malformed)
+	case failed != "":
+		return opened, fail("the pair of %s does not open its commitment", show(failed))
+	case chain != OK:
+		return opened, notChecked("the commitments are not those of hashes.chain")
+	case count == 0:
+		return opened, notChecked("nothing is disclosed")
+	}
+	return opened, ok("%d pairs open their commitments", count)
+}
+
+// fullView pairs commitment_nonces and chain_data of an owner's full view.
+func (p *Proof) fullView() (*canonjson.Object, error) {
+	nonces, _ := p.doc.Get("commitment_nonces")
+	data, _ := p.doc.Get("chain_data")
+	if nonces == nil || data == nil {
+		return nil, nil
+	}
+	n, okN := nonces.(*canonjson.Object)
+	d, okD := data.(*canonjson.Object)
+	if !okN || !okD {
+		return nil, errors.New("commitment_nonces and chain_data must be objects")
+	}
+	if n.Len() != d.Len() {
+		return nil, errors.New("commitment_nonces and chain_data do not name the same fields")
+	}
+	pairs := canonjson.NewObject()
+	for field, nonce := range n.All() {
+		value, ok := d.Get(field)
+		if !ok {
+			return nil, fmt.Errorf("chain_data lacks %s, which commitment_nonces has", show(field))
+		}
+		pairs.Set(field, canonjson.NewObject("nonce", nonce, "value", value))
+	}
+	return pairs, nil
+}
+
+// identity is T§13's first row for 3.1 and later: all four fields committed,
+// disclosed and open.
+func (v *verification) identity(commitments map[string][32]byte, opened map[string]any) Witness {
+	block, _ := object(v.p.doc, "disclosed")
+	for _, field := range identityFields {
+		if _, ok := commitments[field]; !ok {
+			return fail("%s is not committed; 3.1 commits all four identity fields", field)
+		}
+		if !block.Has(field) && !v.o.Disclosures.Has(field) {
+			return fail("%s is not disclosed; 3.1 discloses all four identity fields", field)
+		}
+		for _, pairs := range []*canonjson.Object{block, v.o.Disclosures} {
+			if pair, ok := pairs.Get(field); ok {
+				if _, ok := openPair(commitments, field, pair); !ok {
+					return fail("the disclosed %s does not open its commitment", field)
+				}
+			}
+		}
+	}
+	id := opened["agent_identity"]
+	switch {
+	case id == nil:
+		return ok("the proof anchors that no identity was declared")
+	case opened["agent_identity_verified"] == any(true) && opened["did_resolution_status"] == any("bound"):
+		return ok("verified DID %s, bound when the proof was made", show(id))
+	case opened["agent_identity_verified"] == any(true):
+		return ok("DID %s, verified but not bound", show(id))
+	}
+	return ok("%s is self-declared, NOT a verified DID", show(id))
+}
+
+// batch finds what the outside witnesses attest: the batch root, or the chain
+// hash itself of a proof without a batch.
+func (v *verification) batch() Witness {
+	value, _ := v.p.doc.Get("batch_anchor")
+	if value == nil {
+		v.root, v.rootOK = v.chain, v.chainOK
+		return notChecked("not batched: the witnesses attest the chain hash itself")
+	}
+	if Pending(v.p) {
+		return Witness{Status: Waiting, Detail: "the batch is not closed yet"}
+	}
+	b, err := readBatch(value)
+	if err != nil {
+		return fail("%v", err)
+	}
+	if !v.chainOK {
+		return notChecked(chainMalformed)
+	}
+	if err := b.include(v.chain); err != nil {
+		return fail("%v", err)
+	}
+	v.root, v.rootOK = b.root, true
+	return ok("leaf %d of %d under root %s", b.index, b.size, hex.EncodeToString(b.root[:]))
+}
+
+// unattested is the witness of an outside check that has nothing to check.
+func (v *verification) unattested(batch Witness) Witness {
+	switch {
+	case batch.Status == Waiting:
+		return Witness{Status: Waiting, Detail: "the batch is not closed yet"}
+	case batch.Status == Fail:
+		return notChecked("the batch anchor did not verify")
+	}
+	return notChecked(chainMalformed)
+}
+
+func (v *verification) timestamp(batch Witness) Witness {
+	if !v.rootOK {
+		return v.unattested(batch)
+	}
+	value, _ := member(v.p.doc, "timestamp_authority", "tsr_base64")
+	if value == nil {
+		return notChecked("the proof has no token%s", v.reported("timestamp_authority"))
+	}
+	response, isText := value.(string)
+	provider, named := text(v.p.doc, "timestamp_authority", "provider")
+	switch {
+	case !isText:
+		return fail("timestamp_authority.tsr_base64 is %s, want a string", kindOf(value))
+	case !named:
+		return fail("timestamp_authority.provider is missing or no string")
+	}
+	r := v.c.token(provider, response, v.root)
+	if r.err != nil {
+		return fail("%v", r.err)
+	}
+	v.tokenTime = r.token.Time.UTC()
+	w := ok("token of %s", show(provider))
+	w.Independent, w.Time = r.independent, v.tokenTime
+	return w
+}
+
+// reported repeats what the issuer says of a witness that it did not get.
+func (v *verification) reported(name string) string {
+	if status, _ := text(v.p.doc, name, "status"); status != "" {
+		return ", the issuer reports " + show(status)
+	}
+	return ""
+}
+
+func (v *verification) log(batch Witness) Witness {
+	if !v.rootOK {
+		return v.unattested(batch)
+	}
+	uuid, wellFormed := v.p.LogUUID()
+	switch {
+	case !v.p.namesEntry() || uuid == "_already_exists": // T§15.10: the issuer lost the id
+		return notChecked("the proof names no log entry%s", v.reported("transparency_log"))
+	case !wellFormed:
+		return fail("transparency_log.uuid is not 64 or 80 lower-case hex digits")
+	case v.o.Entry == nil:
+		return notChecked("offline: entry %s was not supplied", uuid)
+	}
+	document, err := v.o.Entry(uuid)
+	switch {
+	case errors.Is(err, tlog.ErrNotFound):
+		return fail("the log has no entry %s", uuid)
+	case err != nil:
+		return notChecked("entry %s could not be had: %v", uuid, err)
+	}
+	r := v.c.entry(uuid, document, v.root)
+	if r.err != nil {
+		return fail("%v", r.err)
+	}
+	// D11's second rule needs a third party's time: the token's, else the log's.
+	witnessed := v.tokenTime
+	if witnessed.IsZero() {
+		witnessed = r.entry.IntegratedTime
+	}
+	if err := v.c.attribute(v.p, r, witnessed); err != nil {
+		return fail("%v", err)
+	}
+	v.logTime, v.logAttributed = r.entry.IntegratedTime.UTC(), len(v.c.logKeys) > 0
+	v.compareEntry(r.entry)
+	w := ok("entry %d", r.entry.Index)
+	if r.entry.Log != nil {
+		w.Detail += " of " + show(r.entry.Log.Name)
+		w.Independent = r.entry.Log.Independent
+	}
+	w.Time = v.logTime
+	return w
+}
+
+// compareEntry notes what the proof says of its entry and the log does not.
+func (v *verification) compareEntry(e *tlog.Entry) {
+	for _, said := range []struct {
+		name string
+		want int64
+	}{{"log_index", e.Index}, {"integrated_time", e.IntegratedTime.Unix()}} {
+		value, _ := member(v.p.doc, "transparency_log", said.name)
+		if value != nil && value != any(canonjson.NewInt(said.want)) {
+			v.diverging = append(v.diverging, "transparency_log."+said.name)
+		}
+	}
+}
+
+// signature comes last: whether a retired key may count depends on a time that
+// another witness proves (D11).
+func (v *verification) signature() Witness {
+	if !v.chainOK {
+		return notChecked(chainMalformed)
+	}
+	if s, _ := v.p.doc.Get("arkforge_signature"); s == nil {
+		return notChecked("the proof has no signature")
+	}
+	key, err := v.c.issuerKey(v.p)
+	if err != nil {
+		return fail("%v", err)
+	}
+	if err := verifySignature(v.p, key, v.chain); err != nil {
+		return fail("%v", err)
+	}
+	if key.bounds.retired != "" {
+		witnessed := v.tokenTime
+		if witnessed.IsZero() {
+			witnessed = v.logTime
+		}
+		switch {
+		case witnessed.IsZero():
+			return notChecked("the key %s is retired and no verified time shows that it signed before", key.kid)
+		case !key.bounds.inTime(witnessed):
+			return fail("the proof was witnessed at %s, too long after the retirement of the key %s%s",
+				witnessed.Format(time.RFC3339), key.kid, key.bounds)
+		}
+	}
+	return ok("issuer's key %s", key.kid)
+}
