@@ -33,8 +33,9 @@ func element(s *cryptobyte.String, tag asn1.Tag, field string) (cryptobyte.Strin
 	if s.Empty() {
 		return nil, malformed(field, "missing")
 	}
+	found := (*s)[0] // A failed read may have consumed it.
 	if !s.ReadASN1(&out, tag) {
-		return nil, malformed(field, "is not a DER element with tag 0x%02x (found 0x%02x)", byte(tag), (*s)[0])
+		return nil, malformed(field, "is not a DER element with tag 0x%02x (found 0x%02x)", byte(tag), found)
 	}
 	return out, nil
 }
@@ -45,8 +46,9 @@ func rawElement(s *cryptobyte.String, tag asn1.Tag, field string) (cryptobyte.St
 	if s.Empty() {
 		return nil, malformed(field, "missing")
 	}
+	found := (*s)[0] // A failed read may have consumed it.
 	if !s.ReadASN1Element(&out, tag) {
-		return nil, malformed(field, "is not a DER element with tag 0x%02x (found 0x%02x)", byte(tag), (*s)[0])
+		return nil, malformed(field, "is not a DER element with tag 0x%02x (found 0x%02x)", byte(tag), found)
 	}
 	return out, nil
 }
