@@ -71,6 +71,13 @@ func (p *Proof) LogUUID() (uuid string, ok bool) {
 	return s, validUUID(s)
 }
 
+// LogURL returns transparency_log.log_url, empty when it is missing or no string.
+// It is the issuer's word: whoever follows it decides first whether to.
+func (p *Proof) LogURL() string {
+	s, _ := text(p.doc, "transparency_log", "log_url")
+	return s
+}
+
 // Pending reports that the proof waits for its batch: batch_anchor.status is
 // "pending". Such a proof is neither valid nor invalid yet.
 func Pending(p *Proof) bool {

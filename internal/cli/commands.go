@@ -4,5 +4,6 @@ import "github.com/spf13/cobra"
 
 // commands lists the constructors of all commands, in the order of the help.
 var commands = []func(*Env) *cobra.Command{
+	newVerifyCmd,
 	newVersionCmd,
 }
