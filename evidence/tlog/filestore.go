@@ -36,6 +36,7 @@ type FileStore struct {
 	end     int64        // where the next one goes
 	head    head
 	broken  error // set once the files are in a state that only opening them again can tell
+	closed  bool
 }
 
 // OpenFileStore opens the log in dir, creating both when they do not exist. The error wraps [ErrCorrupt] when something
@@ -68,9 +69,10 @@ func (s *FileStore) Close() error {
 	defer s.writing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if errors.Is(s.broken, os.ErrClosed) {
+	if s.closed {
 		return nil
 	}
+	s.closed = true
 	s.broken = fmt.Errorf("log store %s: %w", s.dir, os.ErrClosed)
 	return errors.Join(s.entries.Close(), s.lock.Close())
 }
