@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
 // ArchiveLimits bound what reading a tar.zst may cost. A small archive can name
@@ -114,21 +116,21 @@ func (a *archive) add(h *tar.Header, body io.Reader, end int64, limits ArchiveLi
 	}
 	name := strings.TrimSuffix(h.Name, "/")
 	if len(name) > limits.Name {
-		return 0, fmt.Errorf("holds a name of %d bytes, %s: at most %d are accepted", len(name), quote(name), limits.Name)
+		return 0, fmt.Errorf("holds a name of %d bytes, %s: at most %d are accepted", len(name), strict.Quote(name), limits.Name)
 	}
 	if !fs.ValidPath(name) || name == "." || strings.Contains(name, "\x00") {
-		return 0, fmt.Errorf("holds the name %s: names must be relative to the bundle's root, without leading ./ and without . or .. in them", quote(h.Name))
+		return 0, fmt.Errorf("holds the name %s: names must be relative to the bundle's root, without leading ./ and without . or .. in them", strict.Quote(h.Name))
 	}
 	if _, taken := a.files[name]; taken {
-		return 0, fmt.Errorf("holds %s twice", quote(name))
+		return 0, fmt.Errorf("holds %s twice", strict.Quote(name))
 	}
 	switch {
 	case h.Typeflag == tar.TypeDir:
 		return 0, a.addFolder(name)
 	case h.Typeflag != tar.TypeReg:
-		return 0, fmt.Errorf("holds %s, which is neither a regular file nor a folder: links and devices are not accepted", quote(name))
+		return 0, fmt.Errorf("holds %s, which is neither a regular file nor a folder: links and devices are not accepted", strict.Quote(name))
 	case a.folders[name]:
-		return 0, fmt.Errorf("holds %s both as a file and as a folder", quote(name))
+		return 0, fmt.Errorf("holds %s both as a file and as a folder", strict.Quote(name))
 	}
 	if parent := parentOf(name); parent != "" {
 		if err := a.addFolder(parent); err != nil {
@@ -140,7 +142,7 @@ func (a *archive) add(h *tar.Header, body io.Reader, end int64, limits ArchiveLi
 	}
 	n, err := io.Copy(a.spool, body)
 	if err != nil {
-		return n, fmt.Errorf("%s cannot be unpacked: %w", quote(name), err)
+		return n, fmt.Errorf("%s cannot be unpacked: %w", strict.Quote(name), err)
 	}
 	a.files[name] = span{offset: end, size: n}
 	a.child(name)
@@ -151,7 +153,7 @@ func (a *archive) add(h *tar.Header, body io.Reader, end int64, limits ArchiveLi
 func (a *archive) addFolder(name string) error {
 	for ; name != "" && !a.folders[name]; name = parentOf(name) {
 		if _, taken := a.files[name]; taken {
-			return fmt.Errorf("holds %s both as a file and as a folder", quote(name))
+			return fmt.Errorf("holds %s both as a file and as a folder", strict.Quote(name))
 		}
 		a.folders[name] = true
 		a.child(name)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/evidence/receipt"
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 	"github.com/prova-dev/prova/internal/receipts/track"
 )
 
@@ -136,8 +137,8 @@ func (b *Bundle) readTrack(entry *TrackEntry) (*Track, error) {
 		return nil, err
 	}
 	d, v := parseDocument(RulesPath(entry.Name), data)
-	if d.err != nil {
-		return nil, d.err
+	if d.Failed() {
+		return nil, d.result()
 	}
 	t.rules = v
 	if t.Rules, err = track.ParseRules(v); err != nil {
@@ -234,7 +235,7 @@ func (b *Bundle) Submitted(did string) ([]string, error) {
 
 // printable keeps a name from outside on one line of a message.
 func printable(name string) string {
-	q := quote(name)
+	q := strict.Quote(name)
 	if strings.ContainsAny(q, "\\…") {
 		return q
 	}
@@ -297,7 +298,7 @@ func NewTrackContext(r *track.Rules, tasks []track.Task, inManifest func(resourc
 	}
 	words := make([]string, len(r.Verdicts))
 	for i, v := range r.Verdicts {
-		words[i] = quote(v)
+		words[i] = strict.Quote(v)
 	}
 	set := strings.Join(words, ", ")
 	if r.VerdictCollection != nil {

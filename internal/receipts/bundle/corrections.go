@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
 // Corrections is corrections.json (§13): upheld disputes, applied last.
@@ -44,47 +45,47 @@ var (
 // of a submitted task by whoever scores.
 func ParseCorrections(data []byte) (*Corrections, error) {
 	d, v := parseDocument(CorrectionsPath, data)
-	if d.err != nil {
-		return nil, d.err
+	if d.Failed() {
+		return nil, d.result()
 	}
-	o := d.object("", v)
-	c := &Corrections{Version: d.integerOf("", o, "version"), PreviousSHA256: d.hashOf("", o, "previous_sha256")}
+	o := d.Object("", v)
+	c := &Corrections{Version: d.IntegerOf("", o, "version"), PreviousSHA256: d.HashOf("", o, "previous_sha256")}
 	if c.Version < 2 {
-		d.fail("/version", "must be at least 2: the first publication has no corrections")
+		d.Fail("/version", "must be at least 2: the first publication has no corrections")
 	}
-	listAt, list := d.arrayOf("", o, "corrections")
+	listAt, list := d.ArrayOf("", o, "corrections")
 	for i, v := range list {
-		c.Entries = append(c.Entries, readCorrection(d, pointerIndex(listAt, i), v))
-		if d.err != nil {
+		c.Entries = append(c.Entries, readCorrection(d, strict.Index(listAt, i), v))
+		if d.Failed() {
 			break
 		}
 	}
-	if d.err != nil {
-		return nil, d.err
+	if d.Failed() {
+		return nil, d.result()
 	}
 	return c, nil
 }
 
-func readCorrection(d *document, at string, v any) Correction {
-	o := d.object(at, v)
+func readCorrection(d document, at string, v any) Correction {
+	o := d.Object(at, v)
 	c := Correction{
-		AgentDID: d.textOf(at, o, "agent_did"), Track: d.textOf(at, o, "track"), TaskID: d.textOf(at, o, "task_id"),
-		AssertionID: d.textOf(at, o, "assertion_id"), Status: d.textOf(at, o, "status"), Reason: d.textOf(at, o, "reason"),
+		AgentDID: d.TextOf(at, o, "agent_did"), Track: d.TextOf(at, o, "track"), TaskID: d.TextOf(at, o, "task_id"),
+		AssertionID: d.TextOf(at, o, "assertion_id"), Status: d.TextOf(at, o, "status"), Reason: d.TextOf(at, o, "reason"),
 	}
-	d.textOrNull(at, o, "dispute_id")
+	d.TextOrNull(at, o, "dispute_id")
 	d.instantOf(at, o, "decided_at")
 	if !slices.Contains(statuses, c.Status) {
-		d.fail(at+"/status", "must be one of %v, is %s", statuses, quote(c.Status))
+		d.Fail(at+"/status", "must be one of %v, is %s", statuses, strict.Quote(c.Status))
 	}
-	cause, hasCause := d.textOrNull(at, o, "cause")
+	cause, hasCause := d.TextOrNull(at, o, "cause")
 	if hasCause {
 		c.Cause = &cause
 	}
 	switch {
 	case c.Status != StatusUnsupported && hasCause:
-		d.fail(at+"/cause", "must be null: only an unsupported assertion has a cause")
+		d.Fail(at+"/cause", "must be null: only an unsupported assertion has a cause")
 	case c.Status == StatusUnsupported && !slices.Contains(causes, cause):
-		d.fail(at+"/cause", "must be one of %v for an unsupported assertion", causes)
+		d.Fail(at+"/cause", "must be one of %v for an unsupported assertion", causes)
 	}
 	return c
 }
@@ -92,15 +93,15 @@ func readCorrection(d *document, at string, v any) Correction {
 // checkNames refuses an entry that names no enrolled DID or no task of the
 // season (§13).
 func (c *Corrections) checkNames(s *Season, enrolled func(did string) bool) error {
-	d := &document{path: CorrectionsPath}
+	d := document{Document: &strict.Document{}, path: CorrectionsPath}
 	for i, e := range c.Entries {
-		at := pointerIndex("/corrections", i)
+		at := strict.Index("/corrections", i)
 		t, _, ok := s.Task(e.TaskID)
 		switch {
 		case !enrolled(e.AgentDID):
-			d.fail(at+"/agent_did", "%s is not enrolled", quote(e.AgentDID))
+			d.Fail(at+"/agent_did", "%s is not enrolled", strict.Quote(e.AgentDID))
 		case !ok || t.Name != e.Track:
-			d.fail(at+"/task_id", "%s is no task of track %s", quote(e.TaskID), quote(e.Track))
+			d.Fail(at+"/task_id", "%s is no task of track %s", strict.Quote(e.TaskID), strict.Quote(e.Track))
 		}
 	}
 	return d.result()

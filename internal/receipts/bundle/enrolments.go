@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prova-dev/prova/evidence/did"
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
 // Enrolment is one entry of enrolments.json (§8).
@@ -29,49 +30,49 @@ const (
 // ParseEnrolments reads enrolments.json: sorted by DID, with Ranked decided.
 func ParseEnrolments(data []byte) ([]Enrolment, error) {
 	d, v := parseDocument(EnrolmentsPath, data)
-	if d.err != nil {
-		return nil, d.err
+	if d.Failed() {
+		return nil, d.result()
 	}
-	list := d.array("", v)
+	list := d.Array("", v)
 	enrolments := make([]Enrolment, 0, len(list))
 	seen := make(map[string]bool, len(list))
 	for i, v := range list {
-		at := pointerIndex("", i)
-		o := d.object(at, v)
+		at := strict.Index("", i)
+		o := d.Object(at, v)
 		e := Enrolment{
-			AgentDID:  d.textOf(at, o, "agent_did"),
-			AgentName: d.textOf(at, o, "agent_name"),
-			Kind:      d.textOf(at, o, "kind"),
+			AgentDID:  d.TextOf(at, o, "agent_did"),
+			AgentName: d.TextOf(at, o, "agent_name"),
+			Kind:      d.TextOf(at, o, "kind"),
 		}
 		if !did.IsDID(e.AgentDID) || !ValidDIDFolder(e.AgentDID) {
-			d.fail(at+"/agent_did", "must be a DID without a slash, is %s", quote(e.AgentDID))
+			d.Fail(at+"/agent_did", "must be a DID without a slash, is %s", strict.Quote(e.AgentDID))
 		}
 		if seen[e.AgentDID] {
-			d.fail(at+"/agent_did", "%s is enrolled twice", quote(e.AgentDID))
+			d.Fail(at+"/agent_did", "%s is enrolled twice", strict.Quote(e.AgentDID))
 		}
 		seen[e.AgentDID] = true
-		if stack, ok := d.textOrNull(at, o, "declared_stack"); ok {
+		if stack, ok := d.TextOrNull(at, o, "declared_stack"); ok {
 			e.DeclaredStack = &stack
 		}
-		enrolledAt := d.textOf(at, o, "enrolled_at")
+		enrolledAt := d.TextOf(at, o, "enrolled_at")
 		var ok bool
 		if e.EnrolledAt, ok = parseFineInstant(enrolledAt); !ok {
-			d.fail(at+"/enrolled_at", "must be an instant YYYY-MM-DDTHH:MM:SS[.ffffff]Z, is %s", quote(enrolledAt))
+			d.Fail(at+"/enrolled_at", "must be an instant YYYY-MM-DDTHH:MM:SS[.ffffff]Z, is %s", strict.Quote(enrolledAt))
 		}
 		if e.Kind != KindReference && e.Kind != KindCommunity {
-			d.fail(at+"/kind", `must be "reference" or "community", is %s`, quote(e.Kind))
+			d.Fail(at+"/kind", `must be "reference" or "community", is %s`, strict.Quote(e.Kind))
 		}
-		linkedAt, linked := d.arrayOf(at, o, "linked_dids")
+		linkedAt, linked := d.ArrayOf(at, o, "linked_dids")
 		for j, l := range linked {
-			e.LinkedDIDs = append(e.LinkedDIDs, d.text(pointerIndex(linkedAt, j), l))
+			e.LinkedDIDs = append(e.LinkedDIDs, d.Text(strict.Index(linkedAt, j), l))
 		}
-		if d.err != nil {
-			return nil, d.err
+		if d.Failed() {
+			return nil, d.result()
 		}
 		enrolments = append(enrolments, e)
 	}
-	if d.err != nil {
-		return nil, d.err
+	if d.Failed() {
+		return nil, d.result()
 	}
 	rank(enrolments)
 	slices.SortFunc(enrolments, func(a, b Enrolment) int { return strings.Compare(a.AgentDID, b.AgentDID) })

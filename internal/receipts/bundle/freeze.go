@@ -11,6 +11,7 @@ import (
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/evidence/commit"
 	"github.com/prova-dev/prova/evidence/receipt"
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
 // RulesInput is what the rules hash of one track covers (§4, D5). Tasks,
@@ -102,7 +103,7 @@ func (b *Bundle) checkFreezeProof(ck *receipt.Checker, t *Track, refuse refuser)
 		return refuse(ReasonFreezeMissing, "%s %v", path, err)
 	}
 	if id := proof.ID(); id != t.Freeze.ProofID {
-		return refuse(ReasonFreezeMissing, "%s holds proof %s, published was %s", path, quote(id), t.Freeze.ProofID)
+		return refuse(ReasonFreezeMissing, "%s holds proof %s, published was %s", path, strict.Quote(id), t.Freeze.ProofID)
 	}
 	if !anchored(proof) {
 		return refuse(ReasonFreezePending, "proof %s waits for its batch", t.Freeze.ProofID)
@@ -124,7 +125,7 @@ func (b *Bundle) checkFreezeProof(ck *receipt.Checker, t *Track, refuse refuser)
 	statement := Statement(b.Season.Number, t.Name, t.Rules.Version, t.Freeze)
 	want := FreezeRequestHash(b.Season.SeasonHost, b.Season.Number, t.Name, statement)
 	if disclosure.Request.Value != want {
-		return refuse(ReasonFreezeStatement, "the proof anchors request %s, the published statement gives %s", quote(disclosure.Request.Value), want)
+		return refuse(ReasonFreezeStatement, "the proof anchors request %s, the published statement gives %s", strict.Quote(disclosure.Request.Value), want)
 	}
 	return nil
 }
@@ -146,7 +147,7 @@ func anchored(p *receipt.Proof) bool {
 func parseFreeze(data []byte) (*receipt.Proof, Disclosure, error) {
 	v, err := canonjson.ParseStrict(data)
 	if err != nil {
-		return nil, Disclosure{}, fmt.Errorf("is not strict JSON: %s", syntaxReason(err))
+		return nil, Disclosure{}, fmt.Errorf("is not strict JSON: %s", strict.Reason(err))
 	}
 	view, ok := canonjson.Resolve(v, "/proof")
 	if !ok {
@@ -200,7 +201,7 @@ func (b *Bundle) checkFrozenHashes(t *Track, refuse refuser) *Refusal {
 func (b *Bundle) checkCorpus(t *Track, refuse refuser) *Refusal {
 	for _, e := range t.Manifest.Entries {
 		if err := b.checkCorpusEntry(t, e); err != nil {
-			return refuse(ReasonCorpus, "%s: %v", quote(e.Resource), err)
+			return refuse(ReasonCorpus, "%s: %v", strict.Quote(e.Resource), err)
 		}
 	}
 	return nil
@@ -214,7 +215,7 @@ func (b *Bundle) checkCorpusEntry(t *Track, e ManifestEntry) error {
 	} else {
 		url := t.CorpusHost + e.Resource
 		if e.URL == nil || *e.URL != url {
-			return fmt.Errorf("url must be %s", quote(url))
+			return fmt.Errorf("url must be %s", strict.Quote(url))
 		}
 		if want := RequestHash(url); e.RequestSHA256 == nil || *e.RequestSHA256 != want {
 			return fmt.Errorf("request_sha256 must be %s", want)

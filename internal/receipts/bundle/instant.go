@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
 // parseInstant reads YYYY-MM-DDTHH:MM:SSZ (§1) and nothing else.
@@ -39,11 +40,11 @@ func parseFineInstant(s string) (time.Time, bool) {
 	return t.Add(time.Duration(nanos)), true
 }
 
-func (d *document) instantOf(at string, o *canonjson.Object, name string) time.Time {
-	s := d.textOf(at, o, name)
+func (d document) instantOf(at string, o *canonjson.Object, name string) time.Time {
+	s := d.TextOf(at, o, name)
 	t, ok := parseInstant(s)
 	if !ok {
-		d.fail(at+"/"+name, "must be an instant YYYY-MM-DDTHH:MM:SSZ, is %s", quote(s))
+		d.Fail(at+"/"+name, "must be an instant YYYY-MM-DDTHH:MM:SSZ, is %s", strict.Quote(s))
 	}
 	return t
 }

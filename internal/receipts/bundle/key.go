@@ -5,6 +5,7 @@ import (
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/evidence/commit"
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
 // Key is keys/<track>.json: the sealed key, opened at close (§6).
@@ -47,61 +48,61 @@ func KeyCommitment(salt [32]byte, key any) string {
 // ParseKey reads an opened key, which must name exactly the tasks given.
 func ParseKey(path string, data []byte, taskIDs []string) (*Key, error) {
 	d, v := parseDocument(path, data)
-	if d.err != nil {
-		return nil, d.err
+	if d.Failed() {
+		return nil, d.result()
 	}
-	o := d.object("", v)
+	o := d.Object("", v)
 	k := &Key{Tasks: make(map[string]KeyTask, len(taskIDs))}
-	salt := d.hashOf("", o, "salt")
+	salt := d.HashOf("", o, "salt")
 	var kObj *canonjson.Object
-	_, k.raw = d.member("", o, "key")
-	kObj = d.object("/key", k.raw)
-	d.integerOf("/key", kObj, "season")
-	d.textOf("/key", kObj, "track")
-	_, tasks := d.objectOf("/key", kObj, "tasks")
+	_, k.raw = d.Member("", o, "key")
+	kObj = d.Object("/key", k.raw)
+	d.IntegerOf("/key", kObj, "season")
+	d.TextOf("/key", kObj, "track")
+	_, tasks := d.ObjectOf("/key", kObj, "tasks")
 	for _, id := range taskIDs {
-		at, task := d.objectOf("/key/tasks", tasks, id)
+		at, task := d.ObjectOf("/key/tasks", tasks, id)
 		k.Tasks[id] = readKeyTask(d, at, task)
 	}
 	for _, id := range tasks.Names() {
 		if _, ok := k.Tasks[id]; !ok {
-			d.fail("/key/tasks/"+escapeToken(id), "is no task of the track: the key names exactly the track's tasks")
+			d.Fail("/key/tasks/"+strict.Token(id), "is no task of the track: the key names exactly the track's tasks")
 		}
 	}
-	if d.err != nil {
-		return nil, d.err
+	if d.Failed() {
+		return nil, d.result()
 	}
 	if _, err := hex.Decode(k.salt[:], []byte(salt)); err != nil {
-		d.fail("/salt", "must be 64 lower-case hexadecimal characters")
+		d.Fail("/salt", "must be 64 lower-case hexadecimal characters")
 	}
 	return k, d.result()
 }
 
-func readKeyTask(d *document, at string, o *canonjson.Object) KeyTask {
-	t := KeyTask{Verdict: d.textOf(at, o, "verdict")}
-	famAt, families := d.arrayOf(at, o, "families")
+func readKeyTask(d document, at string, o *canonjson.Object) KeyTask {
+	t := KeyTask{Verdict: d.TextOf(at, o, "verdict")}
+	famAt, families := d.ArrayOf(at, o, "families")
 	for i, f := range families {
-		t.Families = append(t.Families, d.text(pointerIndex(famAt, i), f))
+		t.Families = append(t.Families, d.Text(strict.Index(famAt, i), f))
 	}
-	conAt, control := d.member(at, o, "control")
-	t.Control = d.boolean(conAt, control)
-	factsAt, facts := d.arrayOf(at, o, "facts")
+	conAt, control := d.Member(at, o, "control")
+	t.Control = d.Boolean(conAt, control)
+	factsAt, facts := d.ArrayOf(at, o, "facts")
 	for i, f := range facts {
-		at := pointerIndex(factsAt, i)
-		fo := d.object(at, f)
+		at := strict.Index(factsAt, i)
+		fo := d.Object(at, f)
 		fact := Fact{Triplet: readTriplet(d, at, fo)}
-		eqAt, equivalents := d.arrayOf(at, fo, "equivalents")
+		eqAt, equivalents := d.ArrayOf(at, fo, "equivalents")
 		for j, e := range equivalents {
-			at := pointerIndex(eqAt, j)
-			fact.Equivalents = append(fact.Equivalents, readTriplet(d, at, d.object(at, e)))
+			at := strict.Index(eqAt, j)
+			fact.Equivalents = append(fact.Equivalents, readTriplet(d, at, d.Object(at, e)))
 		}
 		t.Facts = append(t.Facts, fact)
 	}
 	return t
 }
 
-func readTriplet(d *document, at string, o *canonjson.Object) Triplet {
-	t := Triplet{Resource: d.textOf(at, o, "resource"), Field: d.textOf(at, o, "field")}
-	_, t.Value = d.member(at, o, "value")
+func readTriplet(d document, at string, o *canonjson.Object) Triplet {
+	t := Triplet{Resource: d.TextOf(at, o, "resource"), Field: d.TextOf(at, o, "field")}
+	_, t.Value = d.Member(at, o, "value")
 	return t
 }

@@ -3,10 +3,10 @@ package bundle
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strconv"
 	"strings"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
 // Manifest is corpora/<track>/manifest.json (§5).
@@ -45,38 +45,38 @@ func (m *Manifest) SHA256() string { return hexSum(m.bytes) }
 // forms of §5; whether urls and hashes are right is check 9 of the freeze.
 func ParseManifest(path string, data []byte) (*Manifest, error) {
 	d, v := parseDocument(path, data)
-	if d.err != nil {
-		return nil, d.err
+	if d.Failed() {
+		return nil, d.result()
 	}
-	list := d.array("", v)
+	list := d.Array("", v)
 	m := &Manifest{Entries: make([]ManifestEntry, 0, len(list)), byName: make(map[string]int, len(list)), bytes: data}
 	for i, v := range list {
-		at := pointerIndex("", i)
-		o := d.object(at, v)
+		at := strict.Index("", i)
+		o := d.Object(at, v)
 		e := ManifestEntry{
-			Resource:       d.textOf(at, o, "resource"),
-			ResponseSHA256: d.hashOf(at, o, "response_sha256"),
-			File:           d.textOf(at, o, "file"),
+			Resource:       d.TextOf(at, o, "resource"),
+			ResponseSHA256: d.HashOf(at, o, "response_sha256"),
+			File:           d.TextOf(at, o, "file"),
 		}
-		if url, ok := d.textOrNull(at, o, "url"); ok {
+		if url, ok := d.TextOrNull(at, o, "url"); ok {
 			e.URL = &url
 		}
-		if sum, ok := d.textOrNull(at, o, "request_sha256"); ok {
-			d.hash(at+"/request_sha256", sum)
+		if sum, ok := d.TextOrNull(at, o, "request_sha256"); ok {
+			d.Hash(at+"/request_sha256", sum)
 			e.RequestSHA256 = &sum
 		}
 		if !strings.HasPrefix(e.Resource, "/") {
-			d.fail(at+"/resource", "must start with /, is %s", quote(e.Resource))
+			d.Fail(at+"/resource", "must start with /, is %s", strict.Quote(e.Resource))
 		}
 		if !validCorpusFile(e.File) {
-			d.fail(at+"/file", "must be a relative path of segments of A-Z, a-z, 0-9, '.', '_' and '-', is %s", quote(e.File))
+			d.Fail(at+"/file", "must be a relative path of segments of A-Z, a-z, 0-9, '.', '_' and '-', is %s", strict.Quote(e.File))
 		}
 		// Byte order of UTF-8 is code point order.
-		if i > 0 && d.err == nil && m.Entries[i-1].Resource >= e.Resource {
-			d.fail(at+"/resource", "%s must come once and in code point order", quote(e.Resource))
+		if i > 0 && !d.Failed() && m.Entries[i-1].Resource >= e.Resource {
+			d.Fail(at+"/resource", "%s must come once and in code point order", strict.Quote(e.Resource))
 		}
-		if d.err != nil {
-			return nil, d.err
+		if d.Failed() {
+			return nil, d.result()
 		}
 		m.byName[e.Resource] = i
 		m.Entries = append(m.Entries, e)
@@ -133,5 +133,3 @@ func hexSum(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
-
-func pointerIndex(at string, i int) string { return at + "/" + strconv.Itoa(i) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/evidence/receipt"
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 	"github.com/prova-dev/prova/internal/receipts/track"
 )
 
@@ -76,126 +77,126 @@ func (s *Season) Task(id string) (*TrackEntry, *track.Task, bool) {
 // ParseSeason reads season.json; the error is an *UnreadableError.
 func ParseSeason(data []byte) (*Season, error) {
 	d, v := parseDocument(SeasonPath, data)
-	if d.err != nil {
-		return nil, d.err
+	if d.Failed() {
+		return nil, d.result()
 	}
-	o := d.object("", v)
-	if f := d.textOf("", o, "format"); f != Format {
-		d.fail("/format", "must be %q, is %s: this program reads no other format", Format, quote(f))
+	o := d.Object("", v)
+	if f := d.TextOf("", o, "format"); f != Format {
+		d.Fail("/format", "must be %q, is %s: this program reads no other format", Format, strict.Quote(f))
 	}
 	s := &Season{Tracks: map[string]*TrackEntry{}}
-	if s.Number = d.integerOf("", o, "season"); s.Number < 1 {
-		d.fail("/season", "must be at least 1")
+	if s.Number = d.IntegerOf("", o, "season"); s.Number < 1 {
+		d.Fail("/season", "must be at least 1")
 	}
 	s.Opens = d.instantOf("", o, "opens")
 	s.Closes = d.instantOf("", o, "closes")
 	if s.Opens.After(s.Closes) {
-		d.fail("/opens", "must not be later than /closes")
+		d.Fail("/opens", "must not be later than /closes")
 	}
 	s.SeasonHost = d.hostOf("", o, "season_host")
 	s.readPolicy(d, o)
-	_, tracks := d.objectOf("", o, "tracks")
+	_, tracks := d.ObjectOf("", o, "tracks")
 	hosts := map[string]string{}
 	tasks := map[string]string{}
 	for name, entry := range tracks.All() {
-		at := "/tracks/" + escapeToken(name)
+		at := "/tracks/" + strict.Token(name)
 		if !ValidTrack(name) {
-			d.fail(at, "is not a track name: a lower-case letter, then up to 31 of a-z, 0-9 and -")
+			d.Fail(at, "is not a track name: a lower-case letter, then up to 31 of a-z, 0-9 and -")
 			break
 		}
 		t := readTrack(d, at, name, entry)
-		if d.err != nil {
+		if d.Failed() {
 			break
 		}
 		if other, taken := hosts[t.CorpusHost]; taken {
-			d.fail(at+"/corpus_host", "is also the corpus host of track %s: two tracks never share one", other)
+			d.Fail(at+"/corpus_host", "is also the corpus host of track %s: two tracks never share one", other)
 		}
 		hosts[t.CorpusHost] = name
 		for _, task := range t.Tasks {
 			if other, taken := tasks[task.ID]; taken {
-				d.fail(at+"/tasks", "task_id %s is also a task of track %s: it must be unique in the season", quote(task.ID), other)
+				d.Fail(at+"/tasks", "task_id %s is also a task of track %s: it must be unique in the season", strict.Quote(task.ID), other)
 			}
 			tasks[task.ID] = name
 		}
 		s.Tracks[name] = t
 	}
-	if d.err != nil {
-		return nil, d.err
+	if d.Failed() {
+		return nil, d.result()
 	}
 	return s, nil
 }
 
-func (s *Season) readPolicy(d *document, o *canonjson.Object) {
-	at, v := d.member("", o, "witness_policy")
+func (s *Season) readPolicy(d document, o *canonjson.Object) {
+	at, v := d.Member("", o, "witness_policy")
 	s.policy = v
-	policy := d.object(at, v)
-	at2, required := d.arrayOf(at, policy, "required")
+	policy := d.Object(at, v)
+	at2, required := d.ArrayOf(at, policy, "required")
 	switch {
 	case canonjson.Equal(required, []any{"timestamp", "log"}):
 		s.Witnesses.RequireLog = true
 	case !canonjson.Equal(required, []any{"timestamp"}):
-		d.fail(at2, `must be ["timestamp","log"] or ["timestamp"]`)
+		d.Fail(at2, `must be ["timestamp","log"] or ["timestamp"]`)
 	}
-	switch local := d.textOf(at, policy, "local"); local {
+	switch local := d.TextOf(at, policy, "local"); local {
 	case "allowed":
 		s.Witnesses.AllowLocal = true
 	case "refused":
 	default:
-		d.fail(at+"/local", `must be "allowed" or "refused", is %s`, quote(local))
+		d.Fail(at+"/local", `must be "allowed" or "refused", is %s`, strict.Quote(local))
 	}
 }
 
-func readTrack(d *document, at, name string, v any) *TrackEntry {
-	o := d.object(at, v)
+func readTrack(d document, at, name string, v any) *TrackEntry {
+	o := d.Object(at, v)
 	t := &TrackEntry{Name: name, CorpusHost: d.hostOf(at, o, "corpus_host")}
 	var tasksAt string
-	tasksAt, t.tasks = d.member(at, o, "tasks")
-	if d.err == nil {
+	tasksAt, t.tasks = d.Member(at, o, "tasks")
+	if !d.Failed() {
 		tasks, err := track.ParseTasks(t.tasks, name)
 		if err != nil {
-			d.fail("", "%s%v", tasksAt, err)
+			d.Fail("", "%s%v", tasksAt, err)
 		} else if len(tasks) == 0 {
-			d.fail(tasksAt, "must hold at least one task")
+			d.Fail(tasksAt, "must hold at least one task")
 		}
 		t.Tasks = tasks
 	}
 	for i, task := range t.Tasks {
 		if !ValidTaskID(task.ID) {
-			d.fail(tasksAt, "entry %d: task_id %s must be of a-z, 0-9 and -, at most 64, not starting with -", i, quote(task.ID))
+			d.Fail(tasksAt, "entry %d: task_id %s must be of a-z, 0-9 and -, at most 64, not starting with -", i, strict.Quote(task.ID))
 		}
 	}
-	freezeAt, freeze := d.objectOf(at, o, "freeze")
+	freezeAt, freeze := d.ObjectOf(at, o, "freeze")
 	t.Freeze = Freeze{
 		ProofID:        d.proofIDOf(freezeAt, freeze, "proof_id"),
-		RulesSHA256:    d.hashOf(freezeAt, freeze, "rules_sha256"),
-		ManifestSHA256: d.hashOf(freezeAt, freeze, "manifest_sha256"),
-		KeyCommitment:  d.hashOf(freezeAt, freeze, "key_commitment"),
+		RulesSHA256:    d.HashOf(freezeAt, freeze, "rules_sha256"),
+		ManifestSHA256: d.HashOf(freezeAt, freeze, "manifest_sha256"),
+		KeyCommitment:  d.HashOf(freezeAt, freeze, "key_commitment"),
 	}
 	if replaced, ok := freeze.Get("replaced"); ok {
-		for i, entry := range d.array(freezeAt+"/replaced", replaced) {
-			at := pointerIndex(freezeAt+"/replaced", i)
-			e := d.object(at, entry)
+		for i, entry := range d.Array(freezeAt+"/replaced", replaced) {
+			at := strict.Index(freezeAt+"/replaced", i)
+			e := d.Object(at, entry)
 			t.Freeze.Replaced = append(t.Freeze.Replaced,
-				ReplacedFreeze{ProofID: d.textOf(at, e, "proof_id"), Reason: d.textOf(at, e, "reason")})
+				ReplacedFreeze{ProofID: d.TextOf(at, e, "proof_id"), Reason: d.TextOf(at, e, "reason")})
 		}
 	}
 	return t
 }
 
-func (d *document) proofIDOf(at string, o *canonjson.Object, name string) string {
-	s := d.textOf(at, o, name)
+func (d document) proofIDOf(at string, o *canonjson.Object, name string) string {
+	s := d.TextOf(at, o, name)
 	if !ValidProofID(s) {
-		d.fail(at+"/"+name, "must be a proof id prf_YYYYMMDD_HHMMSS_xxxxxx, is %s", quote(s))
+		d.Fail(at+"/"+name, "must be a proof id prf_YYYYMMDD_HHMMSS_xxxxxx, is %s", strict.Quote(s))
 	}
 	return s
 }
 
 // hostOf accepts https:// and a host, optionally with a port, and no slash.
-func (d *document) hostOf(at string, o *canonjson.Object, name string) string {
-	s := d.textOf(at, o, name)
+func (d document) hostOf(at string, o *canonjson.Object, name string) string {
+	s := d.TextOf(at, o, name)
 	host, ok := strings.CutPrefix(s, "https://")
 	if !ok || host == "" || !all(host, hostByte) {
-		d.fail(at+"/"+name, "must be https:// and a host without trailing slash, is %s", quote(s))
+		d.Fail(at+"/"+name, "must be https:// and a host without trailing slash, is %s", strict.Quote(s))
 	}
 	return s
 }

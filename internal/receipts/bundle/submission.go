@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
 // Submission is a submission that keeps rules a–h (§9).
@@ -71,11 +72,11 @@ func ParseSubmission(data []byte, ctx SubmissionContext) (*Submission, []Fault) 
 	p := &submissionParser{ctx: ctx}
 	v, err := canonjson.ParseStrict(data)
 	if err != nil {
-		return nil, []Fault{{Rule: "a", Message: "the body must be one strict JSON object (UTF-8 without BOM, no member twice): " + syntaxReason(err)}}
+		return nil, []Fault{{Rule: "a", Message: "the body must be one strict JSON object (UTF-8 without BOM, no member twice): " + strict.Reason(err)}}
 	}
 	o, ok := v.(*canonjson.Object)
 	if !ok {
-		return nil, []Fault{{Rule: "a", Message: "the body must be a JSON object, is " + kindOf(v)}}
+		return nil, []Fault{{Rule: "a", Message: "the body must be a JSON object, is " + strict.Kind(v)}}
 	}
 	s := p.submission(o)
 	if len(p.faults) > 0 {
@@ -109,7 +110,7 @@ func (p *submissionParser) exactly(rule, at string, o *canonjson.Object, require
 	}
 	for name := range o.All() {
 		if !slices.Contains(required, name) && !slices.Contains(optional, name) {
-			p.fault(rule, at+"/"+escapeToken(name), "is not a member here: remove it; allowed are "+strings.Join(append(slices.Clone(required), optional...), ", "))
+			p.fault(rule, at+"/"+strict.Token(name), "is not a member here: remove it; allowed are "+strings.Join(append(slices.Clone(required), optional...), ", "))
 		}
 	}
 }
@@ -122,7 +123,7 @@ func (p *submissionParser) textMember(rule, at string, o *canonjson.Object, name
 	}
 	s, ok := v.(string)
 	if !ok {
-		p.fault(rule, at+"/"+name, "must be a string, is "+kindOf(v))
+		p.fault(rule, at+"/"+name, "must be a string, is "+strict.Kind(v))
 	}
 	return s, ok
 }
@@ -148,7 +149,7 @@ func (p *submissionParser) season(o *canonjson.Object, s *Submission) {
 	want := strconv.FormatInt(p.ctx.Season, 10)
 	i, ok := v.(canonjson.Int)
 	if !ok {
-		p.fault("b", "/season", "must be the integer "+want+", is "+kindOf(v))
+		p.fault("b", "/season", "must be the integer "+want+", is "+strict.Kind(v))
 		return
 	}
 	n, ok := i.Int64()
@@ -166,20 +167,20 @@ func (p *submissionParser) task(o *canonjson.Object, s *Submission) (TrackContex
 	s.TaskID, hasTask = p.textMember("b", "", o, "task_id")
 	tc, trackKnown := p.ctx.Tracks[s.Track]
 	if hasTrack && !trackKnown {
-		p.fault("b", "/track", quote(s.Track)+" is no track of this season: use the track under which the task was handed out")
+		p.fault("b", "/track", strict.Quote(s.Track)+" is no track of this season: use the track under which the task was handed out")
 	}
 	if !hasTask {
 		return tc, false
 	}
 	if p.ctx.TaskID != "" && s.TaskID != p.ctx.TaskID {
-		p.fault("b", "/task_id", "must be "+quote(p.ctx.TaskID)+", the task this file is for")
+		p.fault("b", "/task_id", "must be "+strict.Quote(p.ctx.TaskID)+", the task this file is for")
 		return tc, false
 	}
 	if !trackKnown {
 		return tc, false
 	}
 	if _, ok := tc.Caps[s.TaskID]; !ok {
-		p.fault("b", "/task_id", quote(s.TaskID)+" is no task of track "+quote(s.Track)+": use an id from the list of tasks")
+		p.fault("b", "/task_id", strict.Quote(s.TaskID)+" is no task of track "+strict.Quote(s.Track)+": use an id from the list of tasks")
 		return tc, false
 	}
 	return tc, true
@@ -189,7 +190,7 @@ func (p *submissionParser) task(o *canonjson.Object, s *Submission) (TrackContex
 func (p *submissionParser) agentAndNarrative(o *canonjson.Object, s *Submission) {
 	var ok bool
 	if s.AgentDID, ok = p.textMember("b", "", o, "agent_did"); ok && s.AgentDID != p.ctx.AgentDID {
-		p.fault("b", "/agent_did", "must be "+quote(p.ctx.AgentDID)+", the enrolled DID")
+		p.fault("b", "/agent_did", "must be "+strict.Quote(p.ctx.AgentDID)+", the enrolled DID")
 	}
 	if narrative, ok := p.textMember("b", "", o, "narrative"); ok {
 		s.Narrative = &narrative
@@ -204,7 +205,7 @@ func (p *submissionParser) verdict(o *canonjson.Object, s *Submission, tc TrackC
 		return
 	}
 	if !tc.VerdictAllowed(s.Verdict) {
-		p.fault("c", "/verdict", quote(s.Verdict)+" is not in the track's set: use one of "+tc.Verdicts)
+		p.fault("c", "/verdict", strict.Quote(s.Verdict)+" is not in the track's set: use one of "+tc.Verdicts)
 	}
 }
 
@@ -217,7 +218,7 @@ func (p *submissionParser) assertions(o *canonjson.Object, s *Submission, tc Tra
 	}
 	list, ok := v.([]any)
 	if !ok {
-		p.fault("d", "/assertions", "must be an array (it may be empty), is "+kindOf(v))
+		p.fault("d", "/assertions", "must be an array (it may be empty), is "+strict.Kind(v))
 		return cited
 	}
 	if limit := tc.Caps[s.TaskID]; p.ctx.RefuseOverCap && taskKnown && len(list) > limit {
@@ -230,10 +231,10 @@ func (p *submissionParser) assertions(o *canonjson.Object, s *Submission, tc Tra
 		if p.full() {
 			break
 		}
-		at := pointerIndex("/assertions", i)
+		at := strict.Index("/assertions", i)
 		a, ok := v.(*canonjson.Object)
 		if !ok {
-			p.fault("d", at, "must be an object with id, claim and proof_ids, is "+kindOf(v))
+			p.fault("d", at, "must be an object with id, claim and proof_ids, is "+strict.Kind(v))
 			continue
 		}
 		p.exactly("d", at, a, []string{"id", "claim", "proof_ids"})
@@ -256,7 +257,7 @@ func (p *submissionParser) assertionID(at string, a *canonjson.Object, i int, id
 		p.fault("d", at+"/id", "must have 1 to 64 characters, has "+strconv.Itoa(n))
 	}
 	if first, taken := ids[id]; taken {
-		p.fault("d", at+"/id", quote(id)+" is already the id of /assertions/"+strconv.Itoa(first)+": give each assertion its own")
+		p.fault("d", at+"/id", strict.Quote(id)+" is already the id of /assertions/"+strconv.Itoa(first)+": give each assertion its own")
 		return id
 	}
 	ids[id] = i
@@ -272,17 +273,17 @@ func (p *submissionParser) claim(at string, a *canonjson.Object, out *Assertion)
 	at += "/claim"
 	c, ok := v.(*canonjson.Object)
 	if !ok {
-		p.fault("e", at, "must be an object with resource, field and value, is "+kindOf(v))
+		p.fault("e", at, "must be an object with resource, field and value, is "+strict.Kind(v))
 		return false
 	}
 	p.exactly("e", at, c, []string{"resource", "field", "value"})
 	resource, okResource := p.textMember("e", at, c, "resource")
 	if okResource && !strings.HasPrefix(resource, "/") {
-		p.fault("e", at+"/resource", "must be the path of the canonical URL and start with /, is "+quote(resource))
+		p.fault("e", at+"/resource", "must be the path of the canonical URL and start with /, is "+strict.Quote(resource))
 	}
 	field, okField := p.textMember("e", at, c, "field")
 	if okField && !canonjson.ValidPointer(field) {
-		p.fault("e", at+"/field", "must be a JSON Pointer: empty, or starting with /, every ~ followed by 0 or 1; is "+quote(field))
+		p.fault("e", at+"/field", "must be a JSON Pointer: empty, or starting with /, every ~ followed by 0 or 1; is "+strict.Quote(field))
 	}
 	value, okValue := c.Get("value")
 	out.Triplet = Triplet{Resource: resource, Field: field, Value: value}
@@ -315,7 +316,7 @@ func (p *submissionParser) proofIDs(at string, a *canonjson.Object, cited map[st
 	at += "/proof_ids"
 	list, ok := v.([]any)
 	if !ok {
-		p.fault("f", at, "must be an array of proof ids, is "+kindOf(v))
+		p.fault("f", at, "must be an array of proof ids, is "+strict.Kind(v))
 		return nil
 	}
 	if len(list) == 0 {
@@ -324,15 +325,15 @@ func (p *submissionParser) proofIDs(at string, a *canonjson.Object, cited map[st
 	ids := make([]string, 0, len(list))
 	seen := make(map[string]bool, len(list))
 	for i, v := range list {
-		at := pointerIndex(at, i)
+		at := strict.Index(at, i)
 		id, ok := v.(string)
 		switch {
 		case !ok:
-			p.fault("f", at, "must be a proof id (a string), is "+kindOf(v))
+			p.fault("f", at, "must be a proof id (a string), is "+strict.Kind(v))
 		case !ValidProofID(id):
-			p.fault("f", at, "must have the form prf_YYYYMMDD_HHMMSS_xxxxxx, is "+quote(id))
+			p.fault("f", at, "must have the form prf_YYYYMMDD_HHMMSS_xxxxxx, is "+strict.Quote(id))
 		case seen[id]:
-			p.fault("f", at, quote(id)+" is cited twice in this assertion: remove one")
+			p.fault("f", at, strict.Quote(id)+" is cited twice in this assertion: remove one")
 		default:
 			seen[id], cited[id] = true, true
 			ids = append(ids, id)
@@ -352,18 +353,18 @@ func (p *submissionParser) disclosures(o *canonjson.Object, s *Submission, cited
 	}
 	d, ok := v.(*canonjson.Object)
 	if !ok {
-		p.fault("h", "/disclosures", "must be an object with one member for each cited proof, is "+kindOf(v))
+		p.fault("h", "/disclosures", "must be an object with one member for each cited proof, is "+strict.Kind(v))
 		return
 	}
 	s.Disclosures = make(map[string]Disclosure, d.Len())
 	for id, v := range d.All() {
-		at := "/disclosures/" + escapeToken(id)
+		at := "/disclosures/" + strict.Token(id)
 		if !cited[id] {
 			p.fault("h", at, "is cited by no assertion: remove it")
 		}
 		entry, ok := v.(*canonjson.Object)
 		if !ok {
-			p.fault("h", at, "must be an object with request_hash and response_hash, is "+kindOf(v))
+			p.fault("h", at, "must be an object with request_hash and response_hash, is "+strict.Kind(v))
 			continue
 		}
 		p.exactly("h", at, entry, []string{"request_hash", "response_hash"})
@@ -387,7 +388,7 @@ func (p *submissionParser) pair(at string, entry *canonjson.Object, name string)
 	at += "/" + name
 	o, ok := v.(*canonjson.Object)
 	if !ok {
-		p.fault("h", at, "must be an object with nonce and value, is "+kindOf(v))
+		p.fault("h", at, "must be an object with nonce and value, is "+strict.Kind(v))
 		return Pair{}
 	}
 	p.exactly("h", at, o, []string{"nonce", "value"})

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +14,11 @@ import (
 	"sync"
 	"time"
 
-	"archive/tar"
-
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
 // Writer builds a bundle folder that appears whole or not at all: files go into
@@ -69,7 +69,7 @@ func (w *Writer) PutJSON(name string, v any) error { return w.Put(name, canonjso
 // Stream writes one file through fn.
 func (w *Writer) Stream(name string, fn func(io.Writer) error) error {
 	if !ValidPath(name) {
-		return fmt.Errorf("write bundle: %s is no path of a bundle", quote(name))
+		return fmt.Errorf("write bundle: %s is no path of a bundle", strict.Quote(name))
 	}
 	if err := w.folder(filepath.Dir(filepath.FromSlash(name))); err != nil {
 		return err
@@ -174,7 +174,7 @@ func syncPath(path string) error {
 // results after scoring, corrections before a new publication.
 func Replace(dir, name string, fn func(io.Writer) error) error {
 	if !ValidPath(name) {
-		return fmt.Errorf("replace in bundle: %s is no path of a bundle", quote(name))
+		return fmt.Errorf("replace in bundle: %s is no path of a bundle", strict.Quote(name))
 	}
 	return atomically(filepath.Join(dir, filepath.FromSlash(name)), fn)
 }
