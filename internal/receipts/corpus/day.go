@@ -1,0 +1,34 @@
+package corpus
+
+import (
+	"fmt"
+	"time"
+)
+
+// day is a calendar day, counted from 1 January 1970; the zero day is no day.
+type day int
+
+const secondsPerDay = 24 * 60 * 60
+
+func parseDay(s string) (day, error) {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil || t.Format(time.DateOnly) != s {
+		return 0, fmt.Errorf("%q is no day: it must be one that exists, as YYYY-MM-DD", s)
+	}
+	if t.Year() < 1990 || t.Year() > 2200 {
+		return 0, fmt.Errorf("%q is out of range: the year must be from 1990 to 2200", s)
+	}
+	return day(t.Unix() / secondsPerDay), nil
+}
+
+func (d day) String() string {
+	return time.Unix(int64(d)*secondsPerDay, 0).UTC().Format(time.DateOnly)
+}
+
+// orNull is the day as a value, null for no day.
+func (d day) orNull() any {
+	if d == 0 {
+		return nil
+	}
+	return d.String()
+}
