@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -32,12 +33,11 @@ const (
 )
 
 // LocalIdentity is the key and the certificates of an embedded authority, each
-// one PEM block. KeyPEM is a secret; printing the value with fmt or slog does
-// not show it.
+// one PEM block. KeyPEM is a secret; fmt, slog and encoding/json do not show it.
 type LocalIdentity struct {
 	RootPEM string // Self-signed root.
 	CertPEM string // The signer, issued by the root, for time-stamping alone.
-	KeyPEM  string // The signer's P-256 key, PKCS #8.
+	KeyPEM  string `json:"-"` // The signer's P-256 key, PKCS #8.
 }
 
 // String names the type and not the contents.
@@ -45,6 +45,9 @@ func (id LocalIdentity) String() string { return "timestamp.LocalIdentity(key hi
 
 // GoString is String, so that %#v hides the key too.
 func (id LocalIdentity) GoString() string { return id.String() }
+
+// LogValue is String, for handlers that write members one by one.
+func (id LocalIdentity) LogValue() slog.Value { return slog.StringValue(id.String()) }
 
 // NewLocalIdentity makes a root and a signer under it, valid from an hour
 // before now and for twenty years. The root's key is not kept: nothing else can
