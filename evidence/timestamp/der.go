@@ -10,13 +10,13 @@ import (
 )
 
 // Context-specific tags of the structures read here.
-var (
-	tag0         = asn1.Tag(0).ContextSpecific().Constructed()
-	tag1         = asn1.Tag(1).ContextSpecific().Constructed()
-	tagKeyID     = asn1.Tag(0).ContextSpecific()
-	tagMillis    = asn1.Tag(0).ContextSpecific()
-	tagMicros    = asn1.Tag(1).ContextSpecific()
-	tagDirectory = asn1.Tag(4).ContextSpecific().Constructed()
+const (
+	tag0         = asn1.Tag(0xa0) // [0] constructed.
+	tag1         = asn1.Tag(0xa1) // [1] constructed.
+	tagDirectory = asn1.Tag(0xa4) // directoryName of GeneralName.
+	tagKeyID     = asn1.Tag(0x80) // subjectKeyIdentifier of SignerIdentifier.
+	tagMillis    = asn1.Tag(0x80) // Of Accuracy; the next too.
+	tagMicros    = asn1.Tag(0x81)
 )
 
 // malformed builds the error of a field that is not as RFC 3161, RFC 5652 or

@@ -158,37 +158,60 @@ func ParseCertificatePEM(text string) (*x509.Certificate, error) {
 	return c, nil
 }
 
-// SaveTo writes the identity into a folder, which it makes when missing. It
-// never replaces a file: an identity in use must not be lost, and a folder that
-// holds part of one is an error.
+// SaveTo writes the identity into a folder, which it makes when missing, and
+// returns once it is on disk. It never replaces an identity: when the folder has
+// a key the error is fs.ErrExist. The key comes last, so that a folder without
+// one, left by a crash, was never in use and can be written again. One process
+// at a time.
 func (id LocalIdentity) SaveTo(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := id.saveTo(dir); err != nil {
 		return fmt.Errorf("timestamp: saving the embedded authority: %w", err)
 	}
-	// The key first: a folder without it was never used.
+	return nil
+}
+
+func (id LocalIdentity) saveTo(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	key := filepath.Join(dir, KeyFile)
+	if _, err := os.Lstat(key); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = &fs.PathError{Op: "create", Path: key, Err: fs.ErrExist}
+		}
+		return err
+	}
 	for _, f := range []struct {
 		name, text string
 		mode       fs.FileMode
-	}{{KeyFile, id.KeyPEM, 0o600}, {CertFile, id.CertPEM, 0o644}, {RootFile, id.RootPEM, 0o644}} {
-		if err := writeNew(filepath.Join(dir, f.name), f.text, f.mode); err != nil {
-			return fmt.Errorf("timestamp: saving the embedded authority: %w", err)
+	}{{RootFile, id.RootPEM, 0o644}, {CertFile, id.CertPEM, 0o644}, {KeyFile, id.KeyPEM, 0o600}} {
+		if err := replaceFile(filepath.Join(dir, f.name), f.text, f.mode); err != nil {
+			return err
 		}
 	}
 	d, err := os.Open(dir)
 	if err != nil {
-		return fmt.Errorf("timestamp: saving the embedded authority: %w", err)
+		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// writeNew makes a file that must not exist and brings it to disk.
-func writeNew(path, text string, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+// replaceFile brings a text to disk beside path and then gives it the name, so
+// that path never holds half of it.
+func replaceFile(path, text string, mode fs.FileMode) error {
+	partial := path + ".partial"
+	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(text)
-	return errors.Join(err, f.Sync(), f.Close())
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(partial, path)
 }
 
 // LoadLocalIdentity reads what SaveTo wrote. When a file is missing the error

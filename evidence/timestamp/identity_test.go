@@ -61,6 +61,37 @@ func TestALocalIdentitySurvivesARestart(t *testing.T) {
 	}
 }
 
+func TestAFolderLeftByACrashBeforeTheKeyCanBeWrittenAgain(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{RootFile, CertFile, RootFile + ".partial", KeyFile + ".partial"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half of"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := LoadLocalIdentity(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("loading without a key: %v", err)
+	}
+	id, err := NewLocalIdentity(nil, pkiTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := id.SaveTo(dir); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := LoadLocalIdentity(dir)
+	if err != nil || loaded != id {
+		t.Errorf("loaded %v, %v", loaded, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+	blocked := filepath.Join(dir, RootFile, "tsa")
+	if err := id.SaveTo(blocked); err == nil || !strings.Contains(err.Error(), "saving the embedded authority") {
+		t.Errorf("saving under a file: %v", err)
+	}
+}
+
 func TestALocalIdentityNeverPrintsItsKey(t *testing.T) {
 	id, err := NewLocalIdentity(nil, pkiTime)
 	if err != nil {

@@ -26,7 +26,11 @@ func (l *Local) issue(r *request, at time.Time, serial *big.Int) ([]byte, error)
 	}
 	var set cryptobyte.Builder
 	set.AddASN1(asn1.SET, func(b *cryptobyte.Builder) { b.AddBytes(attrs) })
-	sum := sha256.Sum256(set.BytesOrPanic())
+	signed, err := set.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("timestamp: encoding signed attributes: %w", err)
+	}
+	sum := sha256.Sum256(signed)
 	signature, err := l.key.Sign(l.random, sum[:], crypto.SHA256)
 	if err != nil {
 		return nil, fmt.Errorf("timestamp: signing a token: %w", err)

@@ -230,7 +230,7 @@ func TestLocalTellsWhenItsKeyOrRandomnessFails(t *testing.T) {
 			t.Error("stamped all the same")
 		}
 		rec := httptest.NewRecorder()
-		req := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(query))
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(query))
 		req.Header.Set("Content-Type", contentTypeQuery)
 		l.ServeHTTP(rec, req)
 		if rec.Code != http.StatusOK {
@@ -316,7 +316,7 @@ func TestLocalServesTheProtocolOverHTTP(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			req := httptest.NewRequest(tt.method, "/", tt.body)
+			req := httptest.NewRequestWithContext(t.Context(), tt.method, "/", tt.body)
 			if tt.contentType != "" {
 				req.Header.Set("Content-Type", tt.contentType)
 			}

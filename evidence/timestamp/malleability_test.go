@@ -15,11 +15,10 @@ import (
 // two-byte length and no words: 30 82 hh ll  30 03  02 01 SS.
 const statusAt = 8
 
-// changes are the values tried in place of b: each bit flipped, the neighbours,
-// the extremes, and the other identifiers that differ in one octet from those
-// of the RSA and ECDSA algorithms.
+// changes are the values tried in place of b: each bit flipped, all flipped,
+// and the last octets of other RSA identifiers, which are two bits apart.
 func changes(b byte) []byte {
-	out := []byte{b + 1, b - 1, ^b, 0x00, 0xff, 0x01, 0x02, 0x03, 0x04, 0x0b, 0x0c, 0x0d}
+	out := []byte{^b, 0x01, 0x0b}
 	for bit := range 8 {
 		out = append(out, b^1<<bit)
 	}
@@ -48,6 +47,7 @@ func TestEveryChangedByteOfARealTokenIsRefused(t *testing.T) {
 	a := freeTSA(t)
 	for i, r := range realTokens {
 		t.Run(r.file, func(t *testing.T) {
+			t.Parallel()
 			tsr, msg := realToken(t, i)
 			if !bytes.Equal(tsr[4:9], []byte{0x30, 3, 2, 1, 0}) {
 				t.Fatalf("PKIStatusInfo is % x, the offset below is wrong", tsr[4:9])

@@ -77,7 +77,6 @@ type requestError struct {
 }
 
 func (e *requestError) Error() string { return e.err.Error() }
-func (e *requestError) Unwrap() error { return e.err }
 
 // parseRequest reads one DER TimeStampReq. Every error is a *requestError.
 func parseRequest(der []byte) (*request, error) {

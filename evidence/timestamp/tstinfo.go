@@ -90,12 +90,12 @@ func parseTSTInfoTail(t *tstInfo, s cryptobyte.String) error {
 		return err
 	}
 	if ok {
-		var any cryptobyte.String
+		var general cryptobyte.String
 		var tag asn1.Tag
-		if !name.ReadAnyASN1Element(&any, &tag) || !name.Empty() {
+		if !name.ReadAnyASN1Element(&general, &tag) || !name.Empty() {
 			return malformed("TSTInfo.tsa", "is not one GeneralName")
 		}
-		t.name = any
+		t.name = general
 	}
 	ext, ok, err := optional(&s, tag1, "TSTInfo.extensions")
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"math/big"
@@ -81,31 +80,7 @@ func wantError(t *testing.T, tsr, msg []byte, a Authority, want string) {
 }
 
 func TestSection10TokenOfTheExampleBundleReadsAsItsNameSays(t *testing.T) {
-	var data struct {
-		Authorities []struct {
-			Provider            string
-			Roots, Certificates []string
-		}
-		Tokens []struct{ Name, Provider, Root, TSR string }
-	}
-	readJSON(t, "testdata/example-bundle.json", &data)
-	authorities := map[string]Authority{}
-	for _, a := range data.Authorities {
-		out := Authority{Provider: a.Provider}
-		for _, p := range []struct {
-			texts []string
-			into  *[]*x509.Certificate
-		}{{a.Roots, &out.Roots}, {a.Certificates, &out.Certificates}} {
-			for _, text := range p.texts {
-				c, err := ParseCertificatePEM(text)
-				if err != nil {
-					t.Fatal(err)
-				}
-				*p.into = append(*p.into, c)
-			}
-		}
-		authorities[a.Provider] = out
-	}
+	tokens := exampleTokens(t)
 	refused := map[string]string{
 		"signer certificate nowhere":             "not found among the 0",
 		"imprint SHA-512":                        "want SHA-256",
@@ -118,24 +93,20 @@ func TestSection10TokenOfTheExampleBundleReadsAsItsNameSays(t *testing.T) {
 		"signer expired at genTime":              "has expired or is not yet valid",
 		"authority of the same name, other root": "unknown authority",
 	}
-	if len(data.Tokens) < 15 {
-		t.Fatalf("only %d tokens", len(data.Tokens))
+	if len(tokens) < 15 {
+		t.Fatalf("only %d tokens", len(tokens))
 	}
-	for _, tt := range data.Tokens {
-		t.Run(tt.Name, func(t *testing.T) {
-			tsr, err := base64.StdEncoding.DecodeString(tt.TSR)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want, bad := refused[tt.Name]; bad {
-				wantError(t, tsr, unhex(t, tt.Root), authorities[tt.Provider], want)
+	for _, tt := range tokens {
+		t.Run(tt.name, func(t *testing.T) {
+			if want, bad := refused[tt.name]; bad {
+				wantError(t, tt.tsr, tt.root, tt.authority, want)
 				return
 			}
-			tok, err := Verify(tsr, unhex(t, tt.Root), authorities[tt.Provider])
+			tok, err := Verify(tt.tsr, tt.root, tt.authority)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if frac := tok.Time.Nanosecond(); (frac != 0) != (tt.Name == "fraction of a second") {
+			if frac := tok.Time.Nanosecond(); (frac != 0) != (tt.name == "fraction of a second") {
 				t.Errorf("nanoseconds %d of %s", frac, tok.Time)
 			}
 		})
@@ -298,6 +269,16 @@ func TestSection10TokenIsRefusedForEachRule(t *testing.T) {
 		{"accuracy of 1000 milliseconds", "accuracy.millis", func(f *forgery) { f.tst.accuracy = seq(der(tagMillis, []byte{3, 0xe8})) }},
 		{"ordering FALSE spelled out", "TSTInfo.ordering", func(f *forgery) { f.tst.ordering = der(asn1.BOOLEAN, []byte{0}) }},
 		{"ordering a BOOLEAN of 01", "TSTInfo.ordering", func(f *forgery) { f.tst.ordering = der(asn1.BOOLEAN, []byte{1}) }},
+		{"extensions an empty list", "TSTInfo.extensions: is empty", func(f *forgery) { f.tst.extensions = der(tag1) }},
+		{"extension with FALSE spelled out", "extensions.critical", func(f *forgery) {
+			f.tst.extensions = der(tag1, seq(object("\x2a\x03"), der(asn1.BOOLEAN, []byte{0}), octets(nil)))
+		}},
+		{"extension without a value", "extnValue: missing", func(f *forgery) { f.tst.extensions = der(tag1, seq(object("\x2a\x03"))) }},
+		{"extension with bytes behind its value", "extensions: 2 unexpected", func(f *forgery) { f.tst.extensions = der(tag1, seq(object("\x2a\x03"), octets(nil), []byte{5, 0})) }},
+		{"tsa a name cut short", "is no name of the signer", func(f *forgery) { f.tst.tsa = der(tag0, der(tagDirectory, []byte{0x30})) }},
+		{"tsa a name with fewer parts", "is no name of the signer", func(f *forgery) { f.tst.tsa = der(tag0, der(tagDirectory, seq())) }},
+		{"refusal with an empty failInfo", "failInfo: is not a BIT STRING", func(f *forgery) { f.status = seq(num(2), der(asn1.BIT_STRING, []byte{0})) }},
+		{"refusal with no failure set", "failInfo: has no bit set", func(f *forgery) { f.status = seq(num(2), der(asn1.BIT_STRING, []byte{0, 0})) }},
 		{"critical extension", "is not understood", func(f *forgery) { f.tst.extensions = der(tag1, seq(object("\x2a\x03"), critical, octets(nil))) }},
 		{"tsa of another name", "is no name of the signer", func(f *forgery) { f.tst.tsa = der(tag0, der(tagDirectory, root.cert.RawSubject)) }},
 		{"tsa of two names", "is not one GeneralName", func(f *forgery) {
@@ -498,6 +479,18 @@ func TestAWellFormedRefusalIsAStatusError(t *testing.T) {
 			if !strings.Contains(refusal.Error(), word) {
 				t.Errorf("message %q lacks %q", refusal.Error(), word)
 			}
+		}
+	}
+}
+
+func TestFailuresHaveTheNamesOfTheRFC(t *testing.T) {
+	for f, want := range map[FailureInfo]string{
+		BadAlg: "badAlg", BadRequest: "badRequest", BadDataFormat: "badDataFormat", TimeNotAvailable: "timeNotAvailable",
+		UnacceptedPolicy: "unacceptedPolicy", UnacceptedExtension: "unacceptedExtension", AddInfoNotAvailable: "addInfoNotAvailable",
+		SystemFailure: "systemFailure", 31: "failure bit 31",
+	} {
+		if f.String() != want {
+			t.Errorf("%d is called %q, want %q", int(f), f, want)
 		}
 	}
 }
