@@ -133,13 +133,13 @@ func (c *Client) post(ctx context.Context, body []byte) (answer []byte, places [
 	if err != nil {
 		return nil, nil, err
 	}
-	switch {
-	case status == http.StatusCreated:
+	switch status {
+	case http.StatusCreated:
 		if name, _, err := soleMember(data); err == nil && validUUID(name) {
 			places = append(places, name)
 		}
 		return data, places, nil
-	case status == http.StatusConflict:
+	case http.StatusConflict:
 		return nil, places409(header, data), nil
 	default:
 		return nil, nil, unexpected(status, data)

@@ -170,14 +170,15 @@ func TestEachCharacterUnderAHashOrSignatureCounts(t *testing.T) {
 			continue
 		}
 		mutant := slices.Clone(document)
-		switch mutant[i]++; {
-		case c == '9':
+		switch c {
+		case '9':
 			mutant[i] = '0'
-		case c == 'z' || c == 'Z':
+		case 'z', 'Z':
 			mutant[i]--
-			mutant[i]--
-		case c == '/' || c == '+':
+		case '/', '+':
 			mutant[i] = 'A'
+		default:
+			mutant[i]++
 		}
 		if _, err := VerifyEntry(uuid, mutant, anchored, logs); err == nil {
 			t.Fatalf("accepted with %q instead of %q at byte %d: …%s…", mutant[i], c, i, mutant[max(0, i-20):min(len(mutant), i+20)])

@@ -45,6 +45,10 @@ func OpenFileStore(dir string) (*FileStore, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("log store: %w", err)
 	}
+	// The folder itself may be new, and must not go with a power failure.
+	if err := syncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
+		return nil, fmt.Errorf("log store: %w", err)
+	}
 	lock, err := acquire(filepath.Join(dir, lockFile))
 	if err != nil {
 		return nil, fmt.Errorf("log store %s: %w", dir, err)

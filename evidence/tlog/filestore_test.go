@@ -2,7 +2,6 @@ package tlog
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -61,45 +60,6 @@ func wantRecords(t testing.TB, s Store, want int, checkpoint string) {
 	}
 	if _, err := s.Read(t.Context(), uint64(want)); !errors.Is(err, ErrNotFound) {
 		t.Fatalf("read beyond the end: %v, want ErrNotFound", err)
-	}
-}
-
-// TestStoreContract holds for every Store; one over a database belongs here too.
-func TestStoreContract(t *testing.T) {
-	for name, open := range map[string]func(*testing.T) Store{
-		"file":   func(t *testing.T) Store { return openStore(t, t.TempDir()) },
-		"memory": func(*testing.T) Store { return new(MemoryStore) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := open(t)
-			wantRecords(t, s, 0, "")
-			fill(t, s, 0, 3)
-			wantRecords(t, s, 3, "cp 3\nline")
-			err := s.Append(t.Context(), 3, []Record{testRecord(3), testRecord(4), testRecord(5)}, "cp 6")
-			if err != nil {
-				t.Fatal(err)
-			}
-			wantRecords(t, s, 6, "cp 6")
-			for _, first := range []uint64{0, 5, 7} {
-				if err := s.Append(t.Context(), first, []Record{testRecord(9)}, "no"); !errors.Is(err, ErrConflict) {
-					t.Errorf("append at %d of 6: %v, want ErrConflict", first, err)
-				}
-			}
-			wantRecords(t, s, 6, "cp 6")
-			if err := s.Append(t.Context(), 6, nil, "cp again"); err != nil {
-				t.Fatal(err)
-			}
-			wantRecords(t, s, 6, "cp again")
-			stop := errors.New("stop")
-			if err := s.Scan(t.Context(), 2, func(uint64, Record) error { return stop }); !errors.Is(err, stop) {
-				t.Errorf("scan returned %v, want the callback's error", err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			if err := s.Scan(ctx, 0, func(uint64, Record) error { return nil }); !errors.Is(err, context.Canceled) {
-				t.Errorf("scan under a cancelled context: %v", err)
-			}
-		})
 	}
 }
 

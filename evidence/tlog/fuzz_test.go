@@ -18,7 +18,7 @@ func FuzzVerifyEntry(f *testing.F) {
 	f.Add(draftUUID, draftDocument)
 	f.Add(uuid[16:], bytes.Replace(document, []byte(uuid), []byte(uuid[16:]), 1))
 	f.Add("", []byte(`{"":{}}`))
-	f.Add(uuid, bytes.Replace(document, []byte("2695801602"), []byte("9223372036854775807"), -1))
+	f.Add(uuid, bytes.ReplaceAll(document, []byte("2695801602"), []byte("9223372036854775807")))
 	logs = append(logs, d.log())
 	f.Fuzz(func(t *testing.T, uuid string, document []byte) {
 		for _, hash := range []string{anchored, testAnchored} {

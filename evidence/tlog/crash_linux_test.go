@@ -18,8 +18,12 @@ import (
 const crashFolder = "PROVA_TLOG_CRASH_FOLDER"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(crashFolder); dir != "" {
-		if err := fillUntilKilled(dir); err != nil {
+	for variable, work := range map[string]func(string) error{crashFolder: fillUntilKilled, fullFolder: fillUntilFull} {
+		dir := os.Getenv(variable)
+		if dir == "" {
+			continue
+		}
+		if err := work(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
