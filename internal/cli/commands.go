@@ -7,5 +7,6 @@ var commands = []func(*Env) *cobra.Command{
 	newScoreCmd,
 	newReplayCmd,
 	newVerifyCmd,
+	newCorpusCmd,
 	newVersionCmd,
 }

@@ -135,6 +135,12 @@ func checkSize(n int) error {
 	return nil
 }
 
+// The range of days in which an examination may lie: 1 January 1990 to 1 January 2190.
+const (
+	earliest day = 7305
+	latest   day = 80354
+)
+
 // examination is the range of examination dates.
 func (c Composition) examination() (from, to day, err error) {
 	if from, err = parseDay(c.Examination.From); err != nil {
@@ -142,6 +148,10 @@ func (c Composition) examination() (from, to day, err error) {
 	}
 	if to, err = parseDay(c.Examination.To); err != nil {
 		return 0, 0, fmt.Errorf("examination.to: %w", err)
+	}
+	// All dates of a corpus lie within eighty years before and five after.
+	if from < earliest || to > latest {
+		return 0, 0, fmt.Errorf("examination is from %s to %s: it must lie from %s to %s", from, to, earliest, latest)
 	}
 	if to < from || to-from > 731 {
 		return 0, 0, fmt.Errorf("examination.to is %s: it must lie from %s to two years later", c.Examination.To, c.Examination.From)

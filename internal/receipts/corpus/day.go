@@ -15,8 +15,8 @@ func parseDay(s string) (day, error) {
 	if err != nil || t.Format(time.DateOnly) != s {
 		return 0, fmt.Errorf("%q is no day: it must be one that exists, as YYYY-MM-DD", s)
 	}
-	if t.Year() < 1990 || t.Year() > 2200 {
-		return 0, fmt.Errorf("%q is out of range: the year must be from 1990 to 2200", s)
+	if t.Year() < 1900 || t.Year() > 2200 {
+		return 0, fmt.Errorf("%q is out of range: the year must be from 1900 to 2200", s)
 	}
 	return day(t.Unix() / secondsPerDay), nil
 }
