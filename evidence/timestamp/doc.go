@@ -40,15 +40,18 @@
 // messageDigest, the signed attributes), compared with something that is (signer
 // identifier, digest algorithms, the signer certificate through its ESS hash),
 // or has one allowed value (tags, minimal lengths, content types, versions).
-// Three things remain that a holder of a token can alter without breaking it:
+// Four things remain that a holder of a token can alter without breaking it:
 //
 //   - PKIStatus 0 or 1 and the words of PKIStatusInfo: they stand outside the
 //     token. They change nothing that Verify returns.
 //   - SignerInfo.signatureAlgorithm of an RSA signature may say rsaEncryption
 //     or the same operation by its longer name, and NULL parameters may be
 //     left out of an algorithm identifier where both forms are allowed.
-//   - Certificates carried beside the signer's: hints to build the chain with,
-//     checked by it when used and ignored when not. They must still parse.
+//   - The signer may be named by issuer and serial number or by key identifier.
+//     Both must fit the certificate that the signed ESS hash names.
+//   - Certificates carried beside the signer's are hints to build the chain
+//     with, checked by it when used and ignored when not; they must still parse.
+//     All of them, the signer's too, may be left out when the caller has them.
 //
 // An ECDSA signature (r, s) has the twin (r, n-s), as everywhere; it verifies
 // over the same content. So the bytes of a token are not an identifier: use the
