@@ -66,7 +66,7 @@ func (s *Service) CloseBatch(ctx context.Context, reason string) ([]Batch, error
 // closeAll fixes batches until the rule asks for no more.
 func (s *Service) closeAll(ctx context.Context, rule closeRule) ([]*batchRow, error) {
 	var out []*batchRow
-	for {
+	for rule.most == 0 || len(out) < rule.most {
 		b, err := s.store.fix(ctx, rule, s.buildBatch)
 		if err != nil {
 			return out, fmt.Errorf("issuer: close a batch: %w", err)
@@ -78,6 +78,7 @@ func (s *Service) closeAll(ctx context.Context, rule closeRule) ([]*batchRow, er
 		out = append(out, b)
 		signal(s.anchor)
 	}
+	return out, nil
 }
 
 // buildBatch computes what a batch fixes: its leaves in queue order and root.
@@ -97,19 +98,25 @@ func (s *Service) buildBatch(chains []string, opened time.Time) (*batchRow, erro
 	}, nil
 }
 
-// closeFull closes full batches only.
+// closeFull closes full batches only. It asks a reader first: the writer is busy
+// with proofs.
 func (s *Service) closeFull(ctx context.Context) error {
-	s.queued.Store(0)
-	if _, err := s.closeAll(ctx, closeRule{reason: ReasonSize, size: s.cfg.BatchSize, full: true}); err != nil {
-		return err
+	for {
+		s.queued.Store(0)
+		p, err := s.store.pending(ctx)
+		if err != nil {
+			return fmt.Errorf("issuer: count pending proofs: %w", err)
+		}
+		if p.Count < int64(s.cfg.BatchSize) {
+			// Proofs of the meantime may count twice: the loop then looks once in vain.
+			s.queued.Add(p.Count)
+			return nil
+		}
+		rule := closeRule{reason: ReasonSize, size: s.cfg.BatchSize, full: true, most: int(p.Count) / s.cfg.BatchSize}
+		if _, err := s.closeAll(ctx, rule); err != nil {
+			return err
+		}
 	}
-	p, err := s.store.pending(ctx)
-	if err != nil {
-		return fmt.Errorf("issuer: count pending proofs: %w", err)
-	}
-	// Proofs of the meantime may count twice: the loop then looks once in vain.
-	s.queued.Add(p.Count)
-	return nil
 }
 
 // closeDue closes what is full, what is old, and what a forced close asks for.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/prova-dev/prova/internal/platform/httpx"
 )
 
 const benchClients = 64
@@ -49,6 +52,16 @@ func hammer(b *testing.B, request func() *http.Request) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
 }
 
+// benchServer is a server as the product runs it.
+func benchServer(b *testing.B, h http.Handler) *httptest.Server {
+	b.Helper()
+	srv := httptest.NewUnstartedServer(h)
+	srv.Config = httpx.Server(h, httpx.Limits{}, slog.New(slog.DiscardHandler))
+	srv.Start()
+	b.Cleanup(srv.Close)
+	return srv
+}
+
 // BenchmarkProxy64 is POST /v1/proxy with durable proofs (SQLite on disk, one
 // fsync for many) and batches being anchored beside, at 64 clients.
 func BenchmarkProxy64(b *testing.B) {
@@ -60,8 +73,7 @@ func BenchmarkProxy64(b *testing.B) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.svc.Run(ctx) }()
-	srv := httptest.NewServer(w.public)
-	defer srv.Close()
+	srv := benchServer(b, w.public)
 	hammer(b, func() *http.Request {
 		r, _ := http.NewRequest("POST", srv.URL+"/v1/proxy", bytes.NewReader([]byte(entity)))
 		r.Header.Set("X-Api-Key", key)
@@ -82,8 +94,7 @@ func BenchmarkReverseProxy64(b *testing.B) {
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport: &http.Transport{MaxIdleConns: 256, MaxIdleConnsPerHost: benchClients},
 	}
-	srv := httptest.NewServer(proxy)
-	defer srv.Close()
+	srv := benchServer(b, proxy)
 	hammer(b, func() *http.Request {
 		r, _ := http.NewRequest("GET", srv.URL+"/entites/ENT-0001", nil)
 		return r

@@ -18,6 +18,7 @@ import (
 const (
 	answerLife    = 24 * time.Hour
 	maxKeptAnswer = 512 << 10
+	usualText     = 4 << 10 // what a record or its private part fits into, if not more
 	pricingLink   = "https://arkforge.tech/en/pricing.html?utm_source=proxy_api&utm_medium=json_response#trust"
 )
 
@@ -145,8 +146,8 @@ type storing struct {
 func (st *storing) store(ctx context.Context) error {
 	s := st.svc
 	for range 8 {
-		record := canonjson.Compact(st.proof.Record)
-		private := canonjson.Compact(st.proof.Private)
+		record := canonjson.AppendCompact(make([]byte, 0, usualText), st.proof.Record)
+		private := canonjson.AppendCompact(make([]byte, 0, usualText), st.proof.Private)
 		st.answer = st.build(record)
 		units := s.meter.debit(st.caller.CounterKey)
 		recordText, privateText := string(record), string(private)
@@ -204,7 +205,7 @@ func (st *storing) build(record []byte) *answer {
 	s, out := st.svc, st.out
 	a := &answer{Status: http.StatusOK, ProofID: st.proof.ID, Verified: st.issue.Success}
 	var b bytes.Buffer
-	b.Grow(len(record) + len(out.Body) + 512)
+	b.Grow(len(record) + len(out.Body) + 768)
 	switch out.Fault {
 	case "":
 		body := s.secret.value(st.returned)

@@ -92,6 +92,7 @@ func (s *storeSQL) pending(ctx context.Context) (pendingState, error) {
 type closeRule struct {
 	reason  string
 	size    int  // largest batch
+	most    int  // how many batches; 0 for all
 	full    bool // only a full one
 	before  time.Time
 	limited bool // only when the oldest was queued before that time
