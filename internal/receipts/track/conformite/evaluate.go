@@ -207,7 +207,7 @@ func (f *file) ridersInOrder(c certificate, l lens) []rider {
 
 // registered is criterion 4; it is never false.
 func (f *file) registered(l lens) State {
-	if l.oneRegister || l.listIsEnough {
+	if l.oneRegister || l.listIsEnough && f.listedAsValid() {
 		return True
 	}
 	lic, ok := f.satisfyingLicence(l)
