@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
@@ -87,14 +89,14 @@ func (c *Checker) Admit(p *Proof, entry func(uuid string) ([]byte, bool), pol Po
 	if !ok {
 		return nil, refuse(DetailProofMalformed, "hashes.chain is not \"sha256:\" and 64 lower-case hex digits")
 	}
-	e := &Evidence{Chain: chain}
-	var refusal *Refusal
-	if e.Commitments, refusal = p.commitments(); refusal != nil {
+	commitments, root, refusal := p.commitments()
+	if refusal != nil {
 		return nil, refusal
 	}
-	if root, err := commit.Root(e.Commitments); err != nil || root != chain {
+	if root != chain {
 		return nil, refuse(DetailChainMismatch, "the Merkle root of the commitments is not hashes.chain")
 	}
+	e := &Evidence{Chain: chain, Commitments: commitments}
 	key, err := c.issuerKey(p)
 	if err != nil {
 		return nil, refuse(DetailIssuerKeyRefused, "%v", err)
@@ -119,36 +121,56 @@ func (c *Checker) Admit(p *Proof, entry func(uuid string) ([]byte, bool), pol Po
 	return e, nil
 }
 
-// commitments is check 2.
-func (p *Proof) commitments() (map[string][32]byte, *Refusal) {
+// commitments is check 2, and the Merkle root for check 3 (T§6.1): the leaves in
+// the order of the field names. It equals commit.Root of the map, which would
+// have to collect and look up the names again; a proof is read here some ten
+// thousand times a second.
+func (p *Proof) commitments() (commitments map[string][32]byte, root [32]byte, refusal *Refusal) {
 	value, _ := p.doc.Get("commitments")
 	o, ok := value.(*canonjson.Object)
 	if !ok || o.Len() == 0 {
-		return nil, refuse(DetailCommitmentsMissing, "commitments is not an object with at least one field")
+		return nil, root, refuse(DetailCommitmentsMissing, "commitments is not an object with at least one field")
 	}
-	commitments := make(map[string][32]byte, o.Len())
+	type leaf struct {
+		name string
+		hash [32]byte
+	}
+	var room [16]leaf // 12 fields at most today
+	sorted := room[:0]
+	commitments = make(map[string][32]byte, o.Len())
 	for name, value := range o.All() {
 		s, _ := value.(string)
 		hash, ok := parseHash(s)
 		if !ok {
-			return nil, refuse(DetailCommitmentsMalformed, "the commitment of %s is not \"sha256:\" and 64 lower-case hex digits", show(name))
+			return nil, root, refuse(DetailCommitmentsMalformed, "the commitment of %s is not \"sha256:\" and 64 lower-case hex digits", show(name))
 		}
 		commitments[name] = hash
+		sorted = append(sorted, leaf{name, merkle.LeafHash(hash[:])})
 	}
-	return commitments, nil
+	slices.SortFunc(sorted, func(a, b leaf) int { return strings.Compare(a.name, b.name) })
+	var leavesRoom [16][32]byte
+	leaves := leavesRoom[:0]
+	for i := range sorted {
+		leaves = append(leaves, sorted[i].hash)
+	}
+	root, err := merkle.Root(leaves)
+	if err != nil {
+		return nil, root, refuse(DetailCommitmentsMissing, "%v", err)
+	}
+	return commitments, root, nil
 }
 
 // verifySignature is check 5: Ed25519 over the 64 hex characters of the chain
 // hash, not over its bytes (T§15.1).
 func verifySignature(p *Proof, key *issuerKey, chain [32]byte) error {
 	s, _ := text(p.doc, "arkforge_signature")
-	signature, ok := parseEd25519(s, ed25519.SignatureSize)
-	if !ok {
+	var signature [ed25519.SignatureSize]byte
+	if !parseEd25519(signature[:], s) {
 		return errors.New("arkforge_signature is not \"ed25519:\" and 86 characters of canonical unpadded base64url")
 	}
 	var message [64]byte
 	hex.Encode(message[:], chain[:])
-	if len(key.public) != ed25519.PublicKeySize || !ed25519.Verify(key.public, message[:], signature) {
+	if len(key.public) != ed25519.PublicKeySize || !ed25519.Verify(key.public, message[:], signature[:]) {
 		return fmt.Errorf("arkforge_signature is not the key %s's over this chain hash", key.kid)
 	}
 	return nil
@@ -234,18 +256,27 @@ func (p *Proof) namesEntry() bool {
 	return uuid != nil
 }
 
-// attribute applies checks 4 and 8 to the key that signed the entry. A zero
-// witnessed time leaves check 8 out.
+// attribute asks whether a key that the trust publishes signed the entry, and
+// applies checks 4 and 8 to it. Without any published log key nobody is asked.
 func (c *Checker) attribute(p *Proof, r entryResult, witnessed time.Time) error {
-	lives, ok := c.submitters(r.entry)
-	if !ok {
-		return errors.New("the key that signed the entry is not among the issuer's published log keys")
+	if len(c.logKeys) == 0 {
+		return nil
 	}
 	at, _ := text(p.doc, "timestamp")
-	for _, life := range lives {
-		if life.admits(at) && (witnessed.IsZero() || life.inTime(witnessed)) {
+	var known *logKey
+	for i := range c.logKeys {
+		k := &c.logKeys[i]
+		if k.der != string(r.entry.SubmitterDER) {
+			continue
+		}
+		known = k
+		if k.bounds.admits(at) && k.bounds.inTime(witnessed) {
 			return nil
 		}
 	}
-	return fmt.Errorf("the issuer's log key that signed the entry was not valid at the proof's timestamp %s%s", show(at), lives[0])
+	if known == nil {
+		return errors.New("the key that signed the entry is not among the issuer's published log keys")
+	}
+	return fmt.Errorf("the issuer's log key %s, which signed the entry, was not valid at the proof's timestamp %s or when it was witnessed, %s%s",
+		known.kid, show(at), witnessed.Format(time.RFC3339), known.bounds)
 }

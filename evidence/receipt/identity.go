@@ -1,6 +1,8 @@
 package receipt
 
 import (
+	"slices"
+
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/evidence/commit"
 )
@@ -22,53 +24,45 @@ func (c *Checker) Identity(p *Proof, e *Evidence) (Identity, *Refusal) {
 	if !p.version.AtLeast(3, 1) {
 		return Identity{}, refuse(DetailSpecVersionTooOld, "spec_version %s anchors no identity, 3.1 and later do", show(p.version.text))
 	}
-	opened, failed, ok := p.disclosed(e.Commitments)
+	block, ok := object(p.doc, "disclosed")
 	if !ok {
 		return Identity{}, refuse(DetailDisclosedMismatch, "disclosed is not an object")
 	}
-	if failed != "" {
-		return Identity{}, refuse(DetailDisclosedMismatch, "the disclosed %s does not open its commitment", show(failed))
-	}
-	for _, field := range identityFields {
-		if _, ok := opened[field]; !ok {
-			return Identity{}, refuse(DetailDisclosedMismatch, "disclosed lacks %s", field)
+	var values [len(identityFields)]any
+	found := 0
+	for field, pair := range block.All() {
+		value, ok := openPair(e.Commitments, field, pair)
+		if !ok {
+			return Identity{}, refuse(DetailDisclosedMismatch, "the disclosed %s does not open its commitment", show(field))
+		}
+		if i := slices.Index(identityFields[:], field); i >= 0 {
+			values[i] = value
+			found++
 		}
 	}
-	if opened["agent_identity_verified"] != any(true) || opened["did_resolution_status"] != any("bound") {
+	if found < len(identityFields) {
+		return Identity{}, refuse(DetailDisclosedMismatch, "disclosed has %d of the four identity fields", found)
+	}
+	did, verified, status, consistent := values[0], values[1], values[2], values[3]
+	if verified != any(true) || status != any("bound") {
 		return Identity{}, refuse(DetailIdentityUnverified, "the anchored identity is not a verified, bound DID")
 	}
-	id := Identity{Consistent: opened["identity_consistent"]}
-	id.DID, _ = opened["agent_identity"].(string)
+	id := Identity{Consistent: consistent}
+	id.DID, _ = did.(string)
 	return id, nil
 }
 
 // Opened returns the values of every disclosed entry that opens its commitment,
 // by field, whatever becomes of the others. It is the base for FlatDivergences.
 func Opened(p *Proof, e *Evidence) map[string]any {
-	opened, _, _ := p.disclosed(e.Commitments)
-	if opened == nil {
-		opened = map[string]any{}
-	}
-	return opened
-}
-
-// disclosed opens the proof's own disclosed block. failed names the first entry
-// that does not open; ok is false when the block is missing or no object.
-func (p *Proof) disclosed(commitments map[string][32]byte) (opened map[string]any, failed string, ok bool) {
-	block, ok := object(p.doc, "disclosed")
-	if !ok {
-		return nil, "", false
-	}
-	opened = make(map[string]any, block.Len())
+	block, _ := object(p.doc, "disclosed")
+	opened := make(map[string]any, block.Len()+2)
 	for field, pair := range block.All() {
-		value, ok := openPair(commitments, field, pair)
-		if ok {
+		if value, ok := openPair(e.Commitments, field, pair); ok {
 			opened[field] = value
-		} else if failed == "" {
-			failed = field
 		}
 	}
-	return opened, failed, true
+	return opened
 }
 
 // openPair opens one {nonce, value} against the commitment of field.

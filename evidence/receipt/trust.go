@@ -132,8 +132,8 @@ func readIssuerKey(at string, o *canonjson.Object) (k IssuerKey, err error) {
 	if err != nil {
 		return k, err
 	}
-	var ok bool
-	if k.Public, ok = parseEd25519(public, ed25519.PublicKeySize); !ok {
+	k.Public = make(ed25519.PublicKey, ed25519.PublicKeySize)
+	if !parseEd25519(k.Public, public) {
 		return k, fmt.Errorf("%s/public: %q is no Ed25519 key; write \"ed25519:\" and 43 characters of unpadded base64url", at, clip(public))
 	}
 	k.ValidFrom, k.RetiredAt, err = readBounds(at, o)
@@ -408,16 +408,21 @@ func instant(t time.Time) any {
 	return t.UTC().Format(instantLayout)
 }
 
-// parseEd25519 reads "ed25519:" and canonical unpadded base64url of size bytes.
-func parseEd25519(s string, size int) ([]byte, bool) {
+// strictURL refuses non-zero trailing bits, so that one key or signature has one
+// text.
+var strictURL = base64.RawURLEncoding.Strict()
+
+// parseEd25519 reads "ed25519:" and canonical unpadded base64url into dst, which
+// it must fill.
+func parseEd25519(dst []byte, s string) bool {
 	encoded, found := strings.CutPrefix(s, "ed25519:")
-	if !found || len(encoded) != base64.RawURLEncoding.EncodedLen(size) {
-		return nil, false
+	var room [86]byte // of a signature; a key has 43
+	if !found || len(encoded) > len(room) || len(encoded) != strictURL.EncodedLen(len(dst)) {
+		return false
 	}
-	// Strict refuses non-zero trailing bits; a line break, which the decoder
-	// would skip, leaves too few bytes.
-	decoded, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	return decoded, err == nil && len(decoded) == size
+	// A line break, which the decoder would skip, leaves too few bytes.
+	n, err := strictURL.Decode(dst, room[:copy(room[:], encoded)])
+	return err == nil && n == len(dst)
 }
 
 func formatEd25519(b []byte) string {

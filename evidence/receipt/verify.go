@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
-	"github.com/prova-dev/prova/evidence/commit"
 	"github.com/prova-dev/prova/evidence/tlog"
 )
 
@@ -99,13 +98,13 @@ func (v *verification) content() (identity, chain, disclosure Witness) {
 	if !version.AtLeast(3, 0) {
 		return v.unanchoredIdentity(), v.valueChain(), v.noDisclosure()
 	}
-	commitments, refusal := v.p.commitments()
-	switch root, err := commit.Root(commitments); {
+	commitments, root, refusal := v.p.commitments()
+	switch {
 	case !v.chainOK:
 		chain = fail(chainMalformed)
 	case refusal != nil:
 		chain = fail("%s", refusal.Why)
-	case err != nil || root != v.chain:
+	case root != v.chain:
 		chain = fail("the Merkle root of the %d commitments is not hashes.chain", len(commitments))
 	default:
 		chain = ok("%d commitments lead to hashes.chain", len(commitments))

@@ -89,31 +89,18 @@ func (c *Checker) entry(uuid string, document []byte, root [32]byte) entryResult
 	return r
 }
 
-// submitters returns the life spans of the published log keys that equal the
-// key which signed the entry. attributed is false when the trust publishes log
-// keys and none is this one; without any published key nobody is asked.
-func (c *Checker) submitters(e *tlog.Entry) (lives []bounds, attributed bool) {
-	if len(c.logKeys) == 0 {
-		return []bounds{{}}, true
-	}
-	for _, k := range c.logKeys {
-		if k.der == string(e.SubmitterDER) {
-			lives = append(lives, k.bounds)
-		}
-	}
-	return lives, len(lives) > 0
-}
-
 // issuerKey chooses the key of a proof (check 4, T§11): by arkforge_kid when it
 // is there and not null, else by arkforge_pubkey; an embedded key must be the
 // chosen one.
 func (c *Checker) issuerKey(p *Proof) (*issuerKey, error) {
 	kid, _ := p.doc.Get("arkforge_kid")
 	embedded, _ := p.doc.Get("arkforge_pubkey")
+	kidText, isKid := kid.(string)
+	keyText, isKey := embedded.(string)
 	var chosen *issuerKey
 	for i := range c.keys {
 		k := &c.keys[i]
-		if (kid != nil && kid == any(k.kid)) || (kid == nil && embedded == any(k.text)) {
+		if (isKid && kidText == k.kid) || (kid == nil && isKey && keyText == k.text) {
 			chosen = k
 			break
 		}
@@ -125,7 +112,7 @@ func (c *Checker) issuerKey(p *Proof) (*issuerKey, error) {
 		return nil, fmt.Errorf("arkforge_pubkey %s is not among the issuer's published keys", show(embedded))
 	case chosen == nil:
 		return nil, errors.New("neither arkforge_kid nor arkforge_pubkey names the issuer's key")
-	case embedded != nil && embedded != any(chosen.text):
+	case embedded != nil && !(isKey && keyText == chosen.text):
 		return nil, fmt.Errorf("arkforge_pubkey is not the published key %s", chosen.kid)
 	}
 	at, _ := text(p.doc, "timestamp")
