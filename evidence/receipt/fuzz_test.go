@@ -9,7 +9,7 @@ import (
 	"github.com/prova-dev/prova/evidence/receipt/receipttest"
 )
 
-// seeds adds real and made proofs and returns the chain hashes that is signed.
+// seeds adds real and made proofs and returns the chain hashes that the issuer signed.
 func seeds(f *testing.F, is *receipttest.Issuer) map[[32]byte]bool {
 	f.Helper()
 	signed := map[[32]byte]bool{}

@@ -125,7 +125,7 @@ func (r *Report) decide(require Require, attributed bool) {
 	switch {
 	case !attributed:
 		r.Verdict, r.Reason = VerdictInvalid, "nothing ties the proof to the issuer: neither its signature nor its log entry was verified"
-	case require == RequireBoth && !(counts(timestamp) && counts(log)):
+	case require == RequireBoth && (!counts(timestamp) || !counts(log)):
 		r.Verdict, r.Reason = VerdictInvalid, "two independent witnesses are required: "+standing(timestamp)+", "+standing(log)
 	case !counts(timestamp) && !counts(log):
 		kind := "no independent witness"

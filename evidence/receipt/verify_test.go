@@ -304,7 +304,7 @@ func TestLogMembersOfTheProofThatDifferAreIncidents(t *testing.T) {
 }
 
 // TestD11RetiredKeyNeedsAThirdPartysTime: without any verified time a signature
-// by a retired key is no finding; the log's time serves when there is no token.
+// by a retired key decides nothing; the log's time serves when there is no token.
 func TestD11RetiredKeyNeedsAThirdPartysTime(t *testing.T) {
 	t.Parallel()
 	is := receipttest.New(t)
@@ -324,13 +324,18 @@ func TestD11RetiredKeyNeedsAThirdPartysTime(t *testing.T) {
 	}{
 		{"token", early.Proof(), nil, receipt.OK},
 		{"log only", is.Edit(early.JSON(), tokenless), is.FetchEntry, receipt.OK},
-		{"neither", is.Edit(early.JSON(), tokenless), nil, receipt.NotChecked},
+		{"neither, which no verdict can rest on", is.Edit(early.JSON(), tokenless), nil, receipt.OK},
 		{"late token", late.Proof(), nil, receipt.Fail},
 		{"late log", is.Edit(late.JSON(), tokenless), is.FetchEntry, receipt.Fail},
 	}
 	for _, c := range cases {
-		if w := ck.Verify(c.p, receipt.VerifyOptions{Entry: c.entry}).Witness(receipt.WitnessSignature); w.Status != c.status {
+		r := ck.Verify(c.p, receipt.VerifyOptions{Require: receipt.RequireLocal, Entry: c.entry})
+		if w := r.Witness(receipt.WitnessSignature); w.Status != c.status {
 			t.Errorf("%s: signature is %s (%s), want %s", c.name, w.Status, w.Detail, c.status)
+		}
+		witnessed := strings.HasPrefix(c.name, "token") || strings.HasPrefix(c.name, "log")
+		if (r.Verdict == receipt.VerdictValid) != witnessed {
+			t.Errorf("%s: verdict %s (%s)", c.name, r.Verdict, r.Reason)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (c *Checker) issuerKey(p *Proof) (*issuerKey, error) {
 		return nil, fmt.Errorf("arkforge_pubkey %s is not among the issuer's published keys", show(embedded))
 	case chosen == nil:
 		return nil, errors.New("neither arkforge_kid nor arkforge_pubkey names the issuer's key")
-	case embedded != nil && !(isKey && keyText == chosen.text):
+	case embedded != nil && (!isKey || keyText != chosen.text):
 		return nil, fmt.Errorf("arkforge_pubkey is not the published key %s", chosen.kid)
 	}
 	at, _ := text(p.doc, "timestamp")
