@@ -13,7 +13,7 @@ for pkg in $(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{en
     # The engine sometimes reports the end of its own time as a failure; a
     # finding always names a file it wrote, so only that, or any other error
     # than the bare deadline, fails the run.
-    if ! out=$(go test -run '^$' -fuzz "^${target}\$" -fuzztime "$time" "$pkg" 2>&1); then
+    if ! out=$(go test -run '^$' -fuzz "^${target}\$" -fuzztime "$time" -fuzzminimizetime 5x "$pkg" 2>&1); then
       if grep -q 'Failing input written' <<<"$out" || ! grep -qE '^\s*context deadline exceeded$' <<<"$out"; then
         echo "$out"
         exit 1

@@ -4,6 +4,9 @@ import "github.com/spf13/cobra"
 
 // commands lists the constructors of all commands, in the order of the help.
 var commands = []func(*Env) *cobra.Command{
+	newConfigCmd,
+	newServeCmd,
+	newSeasonCmd,
 	newScoreCmd,
 	newReplayCmd,
 	newVerifyCmd,

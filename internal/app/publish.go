@@ -1,0 +1,411 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/corpus"
+	"github.com/prova-dev/prova/internal/receipts/scoring"
+	"github.com/prova-dev/prova/internal/receipts/season"
+)
+
+// BundleDir is the folder of the season's bundle.
+func (o *Operator) BundleDir() string { return o.bundle }
+
+// CloseSeason ends the intake now (or finds that time has ended it), has every
+// batch closed and anchored, and writes the bundle. Repeated after a success it
+// changes nothing.
+func (o *Operator) CloseSeason(ctx context.Context) error {
+	if _, err := o.season.Advance(ctx, o.number); err != nil {
+		return err
+	}
+	if err := o.season.Close(ctx, o.number); err != nil {
+		return err
+	}
+	if _, err := os.Stat(o.BundleDir()); err == nil {
+		return nil
+	}
+	o.progress("intake closed; closing and anchoring the last batch")
+	if err := o.closeBatch(ctx); err != nil {
+		return err
+	}
+	if err := o.season.RefreshLinks(ctx, o.number); err != nil {
+		return err
+	}
+	snapshot, err := o.season.Snapshot(ctx, o.number)
+	if err != nil {
+		return err
+	}
+	w, err := bundle.Create(o.BundleDir())
+	if err != nil {
+		return err
+	}
+	if err := o.assemble(ctx, w, snapshot); err != nil {
+		return errors.Join(err, w.Abort())
+	}
+	return w.Commit(ctx)
+}
+
+// assemble writes every file of the bundle but the results.
+func (o *Operator) assemble(ctx context.Context, w *bundle.Writer, s *season.Snapshot) error {
+	trust, err := o.trust(ctx)
+	if err != nil {
+		return err
+	}
+	document, err := seasonDocument(s)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		w.PutJSON("season.json", document),
+		w.Put("trust.json", trust.JSON()),
+		w.PutJSON("enrolments.json", enrolmentsDocument(s)))
+	if err != nil {
+		return err
+	}
+	proofs := map[string]bool{}
+	sealed, err := o.sealedFreezes()
+	if err != nil {
+		return err
+	}
+	for _, f := range s.Freezes {
+		if err := o.assembleTrack(ctx, w, f, sealed); err != nil {
+			return fmt.Errorf("track %s: %w", f.Track, err)
+		}
+	}
+	for submission, err := range o.season.Submissions(ctx, o.number) {
+		if err != nil {
+			return err
+		}
+		if err := w.Put(bundle.SubmissionPath(submission.AgentDID, submission.TaskID), submission.Body); err != nil {
+			return err
+		}
+		for _, id := range citedProofs(submission.Body) {
+			proofs[id] = true
+		}
+	}
+	o.progress("reading %d cited proofs", len(proofs))
+	return o.assembleProofs(ctx, w, proofs)
+}
+
+// assembleTrack opens what the freeze sealed: corpus, key and salt.
+func (o *Operator) assembleTrack(ctx context.Context, w *bundle.Writer, f season.FreezeRecord, sealed []sealedFreeze) error {
+	i := slices.IndexFunc(sealed, func(s sealedFreeze) bool { return s.ProofID == f.ProofID })
+	if i < 0 {
+		return fmt.Errorf("the sealed freeze of proof %s is not in %s", f.ProofID, o.freezesDir())
+	}
+	c, err := corpus.Load(filepath.Join(sealed[i].dir, "corpus"))
+	if err != nil {
+		return err
+	}
+	key, err := sealed[i].openedKey(c.Key)
+	if err != nil {
+		return err
+	}
+	if err := o.replacedSalts(key, f, sealed); err != nil {
+		return err
+	}
+	err = errors.Join(
+		w.Put(bundle.RulesPath(f.Track), f.Rules),
+		w.Put(bundle.RulesTextPath(f.Track), f.RulesText),
+		w.Put(bundle.ManifestPath(f.Track), c.Manifest),
+		w.PutJSON(bundle.KeyPath(f.Track), key))
+	for name, body := range c.Files {
+		err = errors.Join(err, w.Put(bundle.CorpusFilePath(f.Track, name), body))
+	}
+	if err != nil {
+		return err
+	}
+	_, view, err := o.anchored(ctx, f.ProofID)
+	if err != nil {
+		return err
+	}
+	disclosures, err := canonjson.ParseStrict(f.Disclosures)
+	if err != nil {
+		return err
+	}
+	proof, err := canonjson.ParseStrict(view)
+	if err != nil {
+		return err
+	}
+	if err := o.putEntry(ctx, w, view, map[string]bool{}); err != nil {
+		return err
+	}
+	return w.PutJSON(bundle.FreezePath(f.Track), canonjson.NewObject("proof", proof, "disclosures", disclosures))
+}
+
+// openedKey is keys/<track>.json (bundle-format §6).
+func (s *sealedFreeze) openedKey(key []byte) (*canonjson.Object, error) {
+	salt, err := s.salt()
+	if err != nil {
+		return nil, err
+	}
+	v, err := canonjson.ParseStrict(key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: key.json: %w", s.dir, err)
+	}
+	return canonjson.NewObject("salt", hex.EncodeToString(salt[:]), "key", v), nil
+}
+
+func (s *sealedFreeze) salt() ([32]byte, error) {
+	text, err := os.ReadFile(filepath.Join(s.dir, "salt"))
+	if err != nil {
+		return [32]byte{}, err
+	}
+	return parseSalt(text)
+}
+
+// replacedSalts adds the salts of freezes that were replaced before the opening
+// (§8): they are published at close like the one in force.
+func (o *Operator) replacedSalts(key *canonjson.Object, f season.FreezeRecord, sealed []sealedFreeze) error {
+	var replaced []any
+	for _, old := range f.Replaced {
+		i := slices.IndexFunc(sealed, func(s sealedFreeze) bool { return s.ProofID == old.ProofID })
+		if i < 0 {
+			return fmt.Errorf("the sealed freeze of replaced proof %s is not in %s", old.ProofID, o.freezesDir())
+		}
+		salt, err := sealed[i].salt()
+		if err != nil {
+			return err
+		}
+		replaced = append(replaced, canonjson.NewObject("proof_id", old.ProofID, "salt", hex.EncodeToString(salt[:])))
+	}
+	if replaced != nil {
+		key.Set("replaced", replaced)
+	}
+	return nil
+}
+
+// citedProofs reads the proof ids of a submission that intake has accepted.
+func citedProofs(submission []byte) []string {
+	var s struct {
+		Disclosures map[string]json.RawMessage `json:"disclosures"`
+	}
+	if err := json.Unmarshal(submission, &s); err != nil {
+		return nil
+	}
+	ids := make([]string, 0, len(s.Disclosures))
+	for id := range s.Disclosures {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// proofsAtOnce is how many views are asked for in one go.
+const proofsAtOnce = 500
+
+// assembleProofs reads the cited proofs until none of the known ones is pending,
+// then writes views and log entries. A proof that stays pending past the wait is
+// written as it is: it scores as pending and a later publication replaces it.
+func (o *Operator) assembleProofs(ctx context.Context, w *bundle.Writer, cited map[string]bool) error {
+	want := make([]string, 0, len(cited))
+	for id := range cited {
+		want = append(want, id)
+	}
+	slices.Sort(want)
+	entries := map[string]bool{}
+	deadline := o.clock().Add(anchorWait)
+	for len(want) > 0 {
+		var pending []string
+		for ids := range slices.Chunk(want, proofsAtOnce) {
+			err := o.source().Proofs(ctx, ids, func(id string, view []byte) error {
+				if isPending(view) {
+					pending = append(pending, id)
+				}
+				return errors.Join(w.Put(bundle.ProofPath(id), view), o.putEntry(ctx, w, view, entries))
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if want = pending; len(want) == 0 {
+			break
+		}
+		if o.clock().After(deadline) {
+			o.progress("%d proofs still wait for their witnesses: their tasks are provisional", len(want))
+			break
+		}
+		if err := o.closeBatch(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+func isPending(view []byte) bool {
+	var v struct {
+		Batch struct {
+			Status string `json:"status"`
+		} `json:"batch_anchor"`
+	}
+	return json.Unmarshal(view, &v) == nil && v.Batch.Status == "pending"
+}
+
+// putEntry writes the log entry that a view names, once.
+func (o *Operator) putEntry(ctx context.Context, w *bundle.Writer, view []byte, done map[string]bool) error {
+	var v struct {
+		Log *struct {
+			UUID string `json:"uuid"`
+		} `json:"transparency_log"`
+	}
+	if err := json.Unmarshal(view, &v); err != nil || v.Log == nil || v.Log.UUID == "" || done[v.Log.UUID] {
+		return nil
+	}
+	if !bundle.ValidEntryUUID(v.Log.UUID) {
+		return fmt.Errorf("the issuer's proof names the log entry %q, which is no uuid", v.Log.UUID)
+	}
+	entry, err := o.log().Entry(ctx, v.Log.UUID)
+	if err != nil {
+		return err
+	}
+	done[v.Log.UUID] = true
+	return w.Put(bundle.LogEntryPath(v.Log.UUID), entry)
+}
+
+// Score computes the results of the closed season from its bundle and nothing
+// else, and writes them into it.
+func (o *Operator) Score(ctx context.Context) (*scoring.Results, error) {
+	b, err := bundle.Open(o.BundleDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("season %d has no bundle yet: close it first ('prova season close')", o.number)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	var results bytes.Buffer
+	if err := scoring.Score(b, nil, &results); err != nil {
+		return nil, err
+	}
+	err = bundle.Replace(o.BundleDir(), "results.json", func(w io.Writer) error {
+		_, err := w.Write(results.Bytes())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := o.season.MarkScored(ctx, o.number); err != nil {
+		return nil, err
+	}
+	return scoring.ParseResults(results.Bytes())
+}
+
+// Publish packs the bundle and hands results, reports and bundle to the season
+// service and the Index.
+func (o *Operator) Publish(ctx context.Context) (version int64, err error) {
+	data, err := os.ReadFile(filepath.Join(o.BundleDir(), "results.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("season %d has no results yet: score it first ('prova season score')", o.number)
+	}
+	if err != nil {
+		return 0, err
+	}
+	dir := filepath.Join(o.config.seasonDir(o.number), "public")
+	p, err := writePublication(dir, data)
+	if err != nil {
+		return 0, err
+	}
+	p.Bundle = filepath.Join(dir, "bundle.tar.zst")
+	if err := bundle.Pack(ctx, o.BundleDir(), p.Bundle); err != nil {
+		return 0, err
+	}
+	return o.season.Publish(ctx, o.number, *p)
+}
+
+// writePublication splits the results into one file a track and one report a
+// participant; each is a part of results.json, nothing is computed.
+func writePublication(dir string, results []byte) (*season.Publication, error) {
+	v, err := canonjson.ParseStrict(bytes.TrimSuffix(results, []byte("\n")))
+	if err != nil {
+		return nil, fmt.Errorf("results.json: %w", err)
+	}
+	root, _ := v.(*canonjson.Object)
+	if root == nil {
+		return nil, errors.New("results.json: want an object")
+	}
+	number, _ := root.Get("season")
+	tracksValue, _ := root.Get("tracks")
+	tracks, _ := tracksValue.(*canonjson.Object)
+	if tracks == nil {
+		return nil, errors.New("results.json: want tracks")
+	}
+	p := &season.Publication{Results: map[string]string{}, Reports: filepath.Join(dir, "reports")}
+	if err := os.MkdirAll(p.Reports, 0o755); err != nil {
+		return nil, err
+	}
+	reports := map[string]*canonjson.Object{}
+	for name, value := range tracks.All() {
+		p.Results[name] = filepath.Join(dir, "results-"+name+".json")
+		part := canonjson.NewObject("season", number, "track", name, "results", value)
+		if err := replaceFile(p.Results[name], canonjson.Marshal(part)); err != nil {
+			return nil, err
+		}
+		if err := collectReports(reports, number, name, value); err != nil {
+			return nil, err
+		}
+	}
+	for did, report := range reports {
+		if err := replaceFile(filepath.Join(p.Reports, did+".json"), canonjson.Marshal(report)); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func collectReports(reports map[string]*canonjson.Object, number any, trackName string, value any) error {
+	track, _ := value.(*canonjson.Object)
+	if track == nil {
+		return fmt.Errorf("results.json: track %s: want an object", trackName)
+	}
+	list, _ := track.Get("participants")
+	participants, _ := list.([]any)
+	for i, item := range participants {
+		participant, _ := item.(*canonjson.Object)
+		if participant == nil {
+			return errors.New("results.json: participant " + strconv.Itoa(i) + ": want an object")
+		}
+		didValue, _ := participant.Get("agent_did")
+		did, _ := didValue.(string)
+		if !bundle.ValidDIDFolder(did) {
+			return errors.New("results.json: participant " + strconv.Itoa(i) + ": agent_did is no DID")
+		}
+		if reports[did] == nil {
+			reports[did] = canonjson.NewObject("season", number, "agent_did", did, "tracks", canonjson.NewObject())
+		}
+		tracks, _ := reports[did].Get("tracks")
+		tracks.(*canonjson.Object).Set(trackName, participant)
+	}
+	return nil
+}
+
+// replaceFile writes a public file whole or not at all.
+func replaceFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(append(data, '\n'))
+	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,314 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/prova-dev/prova/internal/platform/httpx"
+	"github.com/prova-dev/prova/internal/platform/obs"
+	"github.com/prova-dev/prova/internal/platform/store"
+	"github.com/prova-dev/prova/internal/receipts/season"
+)
+
+// The services of one configuration, by the words of "prova serve --only".
+const (
+	ServiceIssuer = "issuer" // keys, proxy, proofs
+	ServiceCorpus = "corpus" // the frozen corpora, for the proxy alone
+	ServiceSeason = "season" // enrolment and intake
+	ServiceIndex  = "index"  // public pages
+	ServiceWorker = "worker" // batches: closing, anchoring, retries
+)
+
+// Services lists all of them in the order of starting.
+func Services() []string {
+	return []string{ServiceIssuer, ServiceCorpus, ServiceSeason, ServiceIndex, ServiceWorker}
+}
+
+const (
+	// shutdownGrace is how long requests under way may take to end.
+	shutdownGrace = 10 * time.Second
+	// maxConcurrent is how many requests a public listener works on at once;
+	// more are answered 503 at once instead of queueing.
+	maxConcurrent = 1024
+)
+
+// Server is a running set of services.
+type Server struct {
+	// Public, Corpus and Internal are the addresses listened on, "" where the
+	// service of that listener does not run here.
+	Public, Corpus, Internal string
+	// PublicURL is how this machine reaches the public listener.
+	PublicURL string
+
+	config  Config
+	db      *store.DB
+	issuer  *issuerParts
+	season  *season.Service
+	group   *errgroup.Group
+	cancel  context.CancelFunc
+	servers []*http.Server
+	logger  *slog.Logger
+	clock   func() time.Time
+}
+
+// Start builds the services named (all when only is empty) and serves until the
+// context ends or Close. Listeners are bound before anything is built, so that a
+// port in use stops the start and port 0 can be told to the other services.
+func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_ *Server, err error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	runs, err := chosen(only)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+	s := &Server{config: c, group: group, cancel: cancel, logger: logger, clock: time.Now}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	listeners, err := s.listen(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	if s.db, err = store.Open(ctx, s.storeURL()); err != nil {
+		return nil, err
+	}
+	// An uncertain write ends the process: what was not acknowledged must not be
+	// guessed about (rule 8 of the house).
+	s.db.OnFatal = func(err error) {
+		logger.Error("the outcome of a write is unknown, stopping", "error", err)
+		cancel()
+	}
+	public, internal := http.NewServeMux(), http.NewServeMux()
+	if err := s.build(ctx, runs, public, internal); err != nil {
+		return nil, err
+	}
+	metrics := obs.NewMetrics()
+	requests, err := obs.NewRequests(metrics, "public")
+	if err != nil {
+		return nil, err
+	}
+	internal.Handle("GET /metrics", obs.MetricsHandler(metrics))
+	internal.HandleFunc("GET /health", s.health)
+	s.serve(listeners.public, httpx.Chain(observe(requests, s.clock, public),
+		httpx.RequestID(rand.Reader), httpx.AccessLog(logger, s.clock), httpx.Recover(logger),
+		httpx.LimitConcurrency(maxConcurrent, time.Second)))
+	s.serve(listeners.internal, httpx.Chain(internal, httpx.RequestID(rand.Reader), httpx.Recover(logger)))
+	if listeners.corpus != nil {
+		secret, err := s.config.challengeSecret()
+		if err != nil {
+			return nil, err
+		}
+		s.serve(listeners.corpus, httpx.Chain(
+			newCorpora(s.freezesDir(s.config.Season.Number), secret, s.clock, logger), httpx.Recover(logger)))
+	}
+	if runs[ServiceWorker] && s.issuer != nil {
+		group.Go(func() error { return s.issuer.service.Run(ctx) })
+		group.Go(func() error { return s.forceBatches(ctx, s.season) })
+	}
+	return s, nil
+}
+
+// chosen reads --only. The worker of a process works for its issuer.
+func chosen(only []string) (map[string]bool, error) {
+	if len(only) == 0 {
+		only = Services()
+	}
+	runs := map[string]bool{}
+	for _, name := range only {
+		if !slices.Contains(Services(), name) {
+			return nil, fmt.Errorf("--only: %q is no service: want %s", name, strings.Join(Services(), ", "))
+		}
+		runs[name] = true
+	}
+	if runs[ServiceIssuer] {
+		runs[ServiceWorker] = true
+	}
+	return runs, nil
+}
+
+type listeners struct{ public, corpus, internal net.Listener }
+
+// listen binds what the chosen services need and completes the configuration
+// with what only the bound addresses tell: base URL and upstreams.
+func (s *Server) listen(ctx context.Context, runs map[string]bool) (l listeners, err error) {
+	var lc net.ListenConfig
+	bind := func(name, addr string, dst *string) (net.Listener, error) {
+		ln, err := lc.Listen(ctx, "tcp", addr)
+		if err != nil {
+			return nil, fmt.Errorf("listen.%s = %q: %w", name, addr, err)
+		}
+		*dst = ln.Addr().String()
+		return ln, nil
+	}
+	if l.public, err = bind("public", s.config.Listen.Public, &s.Public); err != nil {
+		return l, err
+	}
+	if l.internal, err = bind("internal", s.config.Listen.Internal, &s.Internal); err != nil {
+		return l, err
+	}
+	corpusAddr := s.config.Listen.Corpus
+	if runs[ServiceCorpus] {
+		if l.corpus, err = bind("corpus", corpusAddr, &s.Corpus); err != nil {
+			return l, err
+		}
+		corpusAddr = s.Corpus
+	}
+	s.PublicURL = "http://" + reachable(s.Public)
+	c := &s.config
+	if c.Issuer.BaseURL == "" {
+		c.Issuer.BaseURL = s.PublicURL
+	}
+	if c.Season.IssuerURL == "" {
+		c.Season.IssuerURL = s.PublicURL
+	}
+	if c.Season.IssuerInternalURL == "" {
+		c.Season.IssuerInternalURL = "http://" + reachable(s.Internal)
+	}
+	mapped := s.defaultUpstreams(corpusAddr)
+	for host, addr := range c.Upstreams {
+		mapped[strings.ToLower(host)] = addr
+	}
+	c.Upstreams = mapped
+	return l, nil
+}
+
+// defaultUpstreams sends the canonical hosts of one machine's season to its own
+// listeners.
+func (s *Server) defaultUpstreams(corpusAddr string) map[string]string {
+	out := map[string]string{hostOf(s.config.Season.Host): reachable(s.Public)}
+	for _, host := range corpusHosts() {
+		out[host] = reachable(corpusAddr)
+	}
+	return out
+}
+
+// reachable turns a listening address into one that this machine can dial.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+func (s *Server) storeURL() string {
+	if path, ok := strings.CutPrefix(s.config.Store.URL, "sqlite:"); ok && !filepath.IsAbs(path) {
+		return "sqlite:" + s.config.path(path)
+	}
+	return s.config.Store.URL
+}
+
+// serve runs one HTTP server until the context ends, then lets its requests end.
+func (s *Server) serve(ln net.Listener, h http.Handler) {
+	server := httpx.Server(h, httpx.Limits{}, s.logger)
+	s.servers = append(s.servers, server)
+	s.group.Go(func() error {
+		if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+}
+
+// Wait blocks until the context ends or a service fails, then stops all of them.
+func (s *Server) Wait(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- s.group.Wait() }()
+	select {
+	case <-ctx.Done():
+		return s.Close()
+	case err := <-done:
+		return errors.Join(err, s.Close())
+	}
+}
+
+// Close stops in the reverse order of starting: listeners, loops, issuer,
+// witnesses, database.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	defer cancel()
+	var errs []error
+	for _, server := range slices.Backward(s.servers) {
+		errs = append(errs, server.Shutdown(ctx))
+	}
+	s.cancel()
+	if err := s.group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		errs = append(errs, err)
+	}
+	if s.issuer != nil {
+		errs = append(errs, s.issuer.service.Close(ctx), s.issuer.witnesses.close())
+		s.issuer = nil
+	}
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+		s.db = nil
+	}
+	return errors.Join(errs...)
+}
+
+// health answers the internal listener: what runs here and what waits.
+func (s *Server) health(w http.ResponseWriter, r *http.Request) {
+	state := map[string]any{"status": "ok"}
+	if s.issuer != nil {
+		pending, err := s.issuer.service.Pending(r.Context())
+		if err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			state["status"] = "unavailable"
+		} else {
+			state["pending"] = pending
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(state); err != nil {
+		s.logger.DebugContext(r.Context(), "health answer not written", "error", err)
+	}
+}
+
+// statusWriter remembers the status for the metrics; Unwrap keeps deadlines and
+// flushing reachable.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// observe counts requests by the pattern that the mux matched.
+func observe(m *obs.Requests, clock func() time.Time, mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := clock()
+		sw := &statusWriter{ResponseWriter: w}
+		mux.ServeHTTP(sw, r)
+		if sw.status == 0 {
+			sw.status = http.StatusOK
+		}
+		m.Observe(r.Pattern, sw.status, clock().Sub(began))
+	})
+}
