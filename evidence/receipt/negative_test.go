@@ -323,6 +323,9 @@ func TestT14KeyHistory(t *testing.T) {
 		{name: "a retired key, token one second before the hour", prepare: retired(retirement, 0), wait: 2*time.Hour - time.Second},
 		{name: "a retired key, token an hour after its retirement", prepare: retired(retirement, 0), wait: 2 * time.Hour, detail: receipt.DetailIssuerKeyRefused, witness: receipt.WitnessSignature},
 		{name: "a bounded key on a proof whose timestamp is no instant", prepare: retired(retirement, 0), edit: func(o *canonjson.Object) { o.Set("timestamp", "soon") }, detail: receipt.DetailIssuerKeyRefused, witness: receipt.WitnessSignature},
+		{name: "a bounded key on a timestamp with a space for the T", prepare: retired(retirement, 0), edit: func(o *canonjson.Object) { o.Set("timestamp", "2026-09-21 10:00:00Z") }, detail: receipt.DetailIssuerKeyRefused, witness: receipt.WitnessSignature},
+		{name: "a bounded key on a timestamp with a letter for a digit", prepare: retired(retirement, 0), edit: func(o *canonjson.Object) { o.Set("timestamp", "2026-09-21T1O:00:00Z") }, detail: receipt.DetailIssuerKeyRefused, witness: receipt.WitnessSignature},
+		{name: "a bounded key reads the first 19 characters only", prepare: retired(retirement, 0), edit: func(o *canonjson.Object) { o.Set("timestamp", "2026-09-21T10:00:00.5+02:00") }},
 		{name: "an unbounded key does not read the timestamp", prepare: plain, edit: func(o *canonjson.Object) { o.Set("timestamp", 5) }},
 		{name: "a kid that names another key", prepare: func(t *testing.T, is *receipttest.Issuer) receipttest.Spec {
 			is.Keys = append(is.Keys, receipttest.NewKey(t, "key-2"))
