@@ -120,7 +120,7 @@ func kindOfMode(m fs.FileMode) entryKind {
 // notThere maps the ways in which a name can lead to nothing to fs.ErrNotExist.
 func notThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) ||
-		errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG) {
+		errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG) {
 		return fs.ErrNotExist
 	}
 	return err
