@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/receipts/track"
@@ -75,8 +76,8 @@ func Lint(c *Corpus) []Fault {
 	if !l.open() {
 		return l.faults
 	}
-	l.checkManifest()
 	l.checkResources()
+	l.checkManifest()
 	l.checkRules()
 	l.checkTasks()
 	l.checkKey()
@@ -102,6 +103,11 @@ type linter struct {
 	graphs   []*track.Graph
 	absent   map[string]bool // cited references that do not exist
 	schemas  map[string][]field
+}
+
+// found reports whether a rule is already known to be broken.
+func (l *linter) found(rule string) bool {
+	return slices.ContainsFunc(l.faults, func(f Fault) bool { return f.Rule == rule })
 }
 
 func (l *linter) fault(task, resource, pointer, rule, format string, args ...any) {

@@ -131,9 +131,9 @@ func (l *linter) checkAnswer(i int, t track.Task, a answer) {
 		l.fault(t.ID, "key.json", at+"/facts", RuleFacts, "they are not the facts that ground the verdict on the frozen values")
 	}
 	l.checkOneReason(t, result)
-	l.checkUnambiguous(t, result)
+	l.checkUnambiguous(t)
 	l.checkGrounding(i, t, a)
-	l.checkTraps(t, a)
+	l.checkTraps(t, a, result.Verdict)
 	l.checkCalls(i, t, a)
 }
 
@@ -155,7 +155,7 @@ func (l *linter) checkOneReason(t track.Task, r conformite.Result) {
 // checkUnambiguous refuses what the table of criteria leaves to interpretation: two
 // licences or two attestations of a type that both satisfy, an absent rider on an
 // attestation that satisfies without it, two list entries for one licence.
-func (l *linter) checkUnambiguous(t track.Task, _ conformite.Result) {
+func (l *linter) checkUnambiguous(t track.Task) {
 	for _, a := range conformite.Ambiguities(l.view, t.Target, l.referens) {
 		l.fault(t.ID, a.Resource, "", RuleUnambiguous, "%s", a.Why)
 	}
@@ -203,12 +203,12 @@ func (l *linter) checkFact(t track.Task, g *track.Graph, f any, at string) {
 
 // checkTraps: a trap tempts when a reading that its family names comes to another
 // verdict; the control tempts nobody.
-func (l *linter) checkTraps(t track.Task, a answer) {
+func (l *linter) checkTraps(t track.Task, a answer, verdict string) {
 	if a.control != (len(a.families) == 0) {
 		l.fault(t.ID, "key.json", "/tasks/"+t.ID+"/control", RuleControl, "the control is the task without a family, and only it")
 	}
 	for _, family := range conformite.Families() {
-		tempts, err := conformite.Tempts(family, a.verdict, l.view, t.Target, l.referens)
+		tempts, err := conformite.Tempts(family, verdict, l.view, t.Target, l.referens)
 		switch {
 		case err != nil:
 			l.fault(t.ID, "", "", RuleTempts, "%v", err)

@@ -32,7 +32,7 @@ type Server struct {
 	logger  *slog.Logger
 	down    atomic.Bool
 	flight  atomic.Int64
-	ceiling int64
+	ceiling atomic.Int64
 }
 
 // defaultCeiling is how many requests are answered at once; a request beyond it
@@ -52,8 +52,9 @@ func NewServer(c *Corpus, secret string, logger *slog.Logger) (*Server, error) {
 	s := &Server{
 		bodies: make(map[string][]byte, len(view.files)), system: map[int][]byte{},
 		secret: sha256.Sum256([]byte(secret)), given: secret != "",
-		form: collectionForm(c.Track), logger: logger, ceiling: defaultCeiling,
+		form: collectionForm(c.Track), logger: logger,
 	}
+	s.ceiling.Store(defaultCeiling)
 	for _, status := range []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable} {
 		path := systemPrefix + strconv.Itoa(status)
 		body, ok := view.files[path]
@@ -73,6 +74,10 @@ func NewServer(c *Corpus, secret string, logger *slog.Logger) (*Server, error) {
 // SetMaintenance makes the server answer every authorised call with the 503 body,
 // until it is told otherwise.
 func (s *Server) SetMaintenance(on bool) { s.down.Store(on) }
+
+// Limit sets how many requests are answered at once; one beyond them gets the 503
+// body. n must be positive.
+func (s *Server) Limit(n int) { s.ceiling.Store(int64(n)) }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, body := s.answer(r)
@@ -97,7 +102,7 @@ func (s *Server) answer(r *http.Request) (int, []byte) {
 	switch {
 	case !s.admits(r.Header.Values(SecretHeader)):
 		return http.StatusForbidden, s.system[http.StatusForbidden]
-	case s.down.Load() || flight > s.ceiling:
+	case s.down.Load() || flight > s.ceiling.Load():
 		return http.StatusServiceUnavailable, s.system[http.StatusServiceUnavailable]
 	case malformed(r):
 		return http.StatusBadRequest, s.system[http.StatusBadRequest]
@@ -159,8 +164,8 @@ func (s *Server) record(r *http.Request, status int) {
 // Forms of the collections of a track: <collection>/<ref> or
 // <collection>/<ref>/<page>, with references as numbering makes them.
 const (
-	formConformite = `/(entites/ENT-R|agrements/AGR-R|attestations/ATT-R|avenants/AVN-R|listes/agrees/S/P|beneficiaires/ENT-R/P|mesures-restrictives/P)`
-	formGenerique  = `/(catalogue/S/P|produits/PRD-R|fournisseurs/FRN-R|annexes-livraison/ANX-R)`
+	formConformite = `/(entites/ENT<ref>|agrements/AGR<ref>|attestations/ATT<ref>|avenants/AVN<ref>|listes/agrees<name><page>|beneficiaires/ENT<ref><page>|mesures-restrictives<page>)`
+	formGenerique  = `/(catalogue<name><page>|produits/PRD<ref>|fournisseurs/FRN<ref>|annexes-livraison/ANX<ref>)`
 )
 
 func collectionForm(trackName string) *regexp.Regexp {
@@ -168,6 +173,6 @@ func collectionForm(trackName string) *regexp.Regexp {
 	if trackName == track.Generique {
 		form = formGenerique
 	}
-	form = strings.NewReplacer("-R", "-[0-9]{4,9}", "/S", "/[a-z][a-z0-9-]{0,39}", "/P", "/[1-9][0-9]{0,5}").Replace(form)
+	form = strings.NewReplacer("<ref>", "-[0-9]{4,9}", "<name>", "/[a-z][a-z0-9-]{0,39}", "<page>", "/[1-9][0-9]{0,5}").Replace(form)
 	return regexp.MustCompile("^" + form + "$")
 }
