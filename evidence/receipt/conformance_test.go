@@ -8,7 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/evidence/receipt"
+	"github.com/prova-dev/prova/evidence/tlog"
 )
 
 // conformanceCase is a proof of the example bundle with the outcome that an
@@ -129,6 +131,62 @@ func TestSection10MatchesTheExampleBundle(t *testing.T) {
 				if cause != "invalid_proof" && !slices.Equal(flat, c.Flat) {
 					t.Errorf("flat divergences %q, want %q", flat, c.Flat)
 				}
+			}
+		})
+	}
+}
+
+// TestReportAgreesWithSection10: with both witnesses required, the report calls a
+// proof valid exactly when step 1 admits it and its disclosed block opens; the
+// pairs that a submission adds are handed over as disclosures.
+func TestReportAgreesWithSection10(t *testing.T) {
+	t.Parallel()
+	cases, trust := readConformance(t)
+	for i := range trust.Authorities {
+		trust.Authorities[i].Independent = true
+	}
+	for i := range trust.Logs {
+		trust.Logs[i].Independent = true
+	}
+	ck := receipt.NewChecker(trust)
+	for _, c := range cases {
+		t.Run(c.Case, func(t *testing.T) {
+			t.Parallel()
+			p, err := receipt.Parse([]byte(c.Proof))
+			if err != nil {
+				if c.Detail == nil || *c.Detail != receipt.DetailProofMalformed {
+					t.Fatal(err)
+				}
+				return
+			}
+			pairs := canonjson.NewObject()
+			for field, pair := range c.Disclosures {
+				pairs.Set(field, canonjson.NewObject("nonce", pair.Nonce, "value", pair.Value))
+			}
+			r := ck.Verify(p, receipt.VerifyOptions{Require: receipt.RequireBoth, Disclosures: pairs, Entry: func(string) ([]byte, error) {
+				if c.Entry == nil {
+					return nil, tlog.ErrNotFound
+				}
+				return []byte(*c.Entry), nil
+			}})
+			want := c.Cause == nil
+			if v, _ := p.Object().Get("arkforge_signature"); v == nil {
+				// T§13: a missing signature is a gap, not a failure, and here the
+				// log entry by the issuer's key fills it. A scorer refuses it.
+				want = true
+			}
+			if c.Detail != nil {
+				switch *c.Detail {
+				case receipt.DetailIdentityUnverified:
+					want = true // a report words it, a scorer refuses it
+				case receipt.DetailSpecVersionTooOld:
+					// A real 3.0 proof is a valid proof; a 3.1 one restated as
+					// something older or formless is not.
+					want = p.SpecVersion().AtLeast(3, 0)
+				}
+			}
+			if (r.Verdict == receipt.VerdictValid) != want {
+				t.Errorf("verdict %s (%s), want valid: %t", r.Verdict, r.Reason, want)
 			}
 		})
 	}
