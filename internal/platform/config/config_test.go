@@ -108,7 +108,7 @@ func TestMistakesAreNamedWithTheirKeyAndAFix(t *testing.T) {
 		"a key in the wrong case":       {file: "[challenge]\nSecret = 'hush'", want: "unknown key challenge.Secret; did you mean challenge.secret?"},
 		"a misspelt section":            {file: "[upstream]\n", want: "unknown key upstream; did you mean upstreams?"},
 		"a key like no other":           {file: "[challenge]\nzzzzzzzzzz = 1", want: "known here: keys, open, secret, wait"},
-		"a misspelt key in an array":    {file: "[[providers]]\nnmae = 'x'", want: "unknown key providers.0.nmae; did you mean providers.0.name?"},
+		"a misspelt key in an array":    {file: "[[providers]]\nnam = 'x'", want: "unknown key providers.0.nam; did you mean providers.0.name?"},
 		"two mistakes at once":          {file: "[challenge]\nopne = true\nwiat = '1s'", want: "challenge.opne; did you mean challenge.open?; unknown key challenge.wiat"},
 		"a string for a boolean":        {file: "[challenge]\nopen = 'hush'", want: "challenge.open must be true or false"},
 		"an integer for a string":       {file: "[challenge]\nsecret = 5", want: "challenge.secret must be a string"},

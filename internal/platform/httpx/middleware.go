@@ -44,11 +44,11 @@ func Recover(log *slog.Logger) Middleware {
 					return
 				}
 				if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares the same way.
-					panic(v) // net/http's own signal to cut the connection; it logs nothing.
+					panic(v) //nolint:forbidigo // net/http's own signal to cut the connection; it logs nothing.
 				}
 				log.ErrorContext(r.Context(), "a handler panicked", "panic", fmt.Sprint(v), "method", r.Method, "path", r.URL.Path, "stack", string(debug.Stack()))
 				if rec.status != 0 {
-					panic(http.ErrAbortHandler)
+					panic(http.ErrAbortHandler) //nolint:forbidigo // The same signal.
 				}
 				Problem(rec, http.StatusInternalServerError, "something failed on our side; nothing was recorded unless a later read shows it")
 			}()

@@ -177,17 +177,24 @@ func (d *DB) again(members []*job) {
 // runMember runs fn in a savepoint. failure is fn's own error, undone by the
 // savepoint; lost means that the whole transaction can no longer be relied on.
 func runMember(t *transaction, fn func(*sql.Tx) error) (failure, lost error) {
-	if _, err := t.tx.Exec("SAVEPOINT member"); err != nil {
+	if err := t.run("SAVEPOINT member"); err != nil {
 		return nil, fmt.Errorf("store: no savepoint: %w", err)
 	}
 	failure = call(fn, t.tx)
 	if failure != nil {
-		if _, err := t.tx.Exec("ROLLBACK TO SAVEPOINT member"); err != nil {
+		if err := t.run("ROLLBACK TO SAVEPOINT member"); err != nil {
 			return failure, fmt.Errorf("store: the transaction was lost: %w", err)
 		}
 	}
-	if _, err := t.tx.Exec("RELEASE SAVEPOINT member"); err != nil {
+	if err := t.run("RELEASE SAVEPOINT member"); err != nil {
 		return failure, fmt.Errorf("store: the transaction was lost: %w", err)
 	}
 	return failure, nil
+}
+
+// run executes a savepoint command. Nobody's context ends it: the members
+// beside it depend on it.
+func (t *transaction) run(command string) error {
+	_, err := t.tx.ExecContext(context.Background(), command)
+	return err
 }

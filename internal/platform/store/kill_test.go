@@ -47,7 +47,7 @@ func writeUntilKilled(url string) {
 					os.Exit(1)
 				}
 				// One write each, so that lines do not mix.
-				_, _ = os.Stdout.WriteString(fmt.Sprintln("kept", i))
+				_, _ = fmt.Fprintln(os.Stdout, "kept", i)
 			}
 		}()
 	}

@@ -90,7 +90,7 @@ func (s *Service) Enrol(ctx context.Context, number int64, apiKey string, body [
 	}
 	token := "pst_" + hex.EncodeToString(raw[:])
 	e.tokenSHA256 = hexSum([]byte(token))
-	if err := s.db.Batch(ctx, func(tx *sql.Tx) error { return s.enrolIn(tx, number, e) }); err != nil {
+	if err := s.writeGrouped(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.enrolIn(ctx, tx, number, e) }); err != nil {
 		return Enrolled{}, err
 	}
 	return Enrolled{SeasonToken: token, AgentDID: e.AgentDID, Tasks: tasks}, nil
@@ -135,7 +135,7 @@ func (s *Service) standsAgainst(ctx context.Context, number int64, e newEnrolmen
 		return fmt.Errorf("enrolling: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // It only reads.
-	key, agent, _, err := taken(tx, number, e)
+	key, agent, _, err := taken(ctx, tx, number, e)
 	if err != nil {
 		return fmt.Errorf("enrolling: %w", err)
 	}
@@ -152,16 +152,16 @@ func conflict(key, agent bool) error {
 	return nil
 }
 
-func (s *Service) enrolIn(tx *sql.Tx, number int64, e newEnrolment) error {
+func (s *Service) enrolIn(ctx context.Context, tx *sql.Tx, number int64, e newEnrolment) error {
 	e.EnrolledAt = s.now()
-	season, err := lockSeason(tx, number, e.EnrolledAt)
+	season, err := lockSeason(ctx, tx, number, e.EnrolledAt)
 	if err != nil {
 		return err
 	}
 	if err := enrolling(season); err != nil {
 		return err
 	}
-	key, agent, name, err := taken(tx, number, e)
+	key, agent, name, err := taken(ctx, tx, number, e)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Service) enrolIn(tx *sql.Tx, number int64, e newEnrolment) error {
 	if name {
 		return &Refusal{Kind: Invalid, Why: "the enrolment has faults", Faults: []Fault{{"/agent_name", "is taken by another participant (upper and lower case and look-alike forms count as the same); choose another"}}}
 	}
-	return insertEnrolment(tx, number, e)
+	return insertEnrolment(ctx, tx, number, e)
 }
 
 // read takes the request's members: a strict object, no others than these.
@@ -263,15 +263,15 @@ func links(own string, lists ...[]string) []string {
 // MarkReference makes an enrolment a reference run of the operator's, with what
 // it publishes about itself. Until the season is scored.
 func (s *Service) MarkReference(ctx context.Context, number int64, agentDID string, run Run) error {
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		season, err := lockSeason(tx, number, s.now())
+	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		season, err := lockSeason(ctx, tx, number, s.now())
 		if err != nil {
 			return err
 		}
 		if season.State.Reached(Scored) {
 			return fmt.Errorf("reference run %s: %w: season %d is scored", agentDID, ErrState, number)
 		}
-		found, err := setReference(tx, number, agentDID, bundle.KindReference, run)
+		found, err := setReference(ctx, tx, number, agentDID, bundle.KindReference, run)
 		if err == nil && !found {
 			err = refuse(NotFound, "%s is not enrolled in season %d", agentDID, number)
 		}

@@ -165,6 +165,7 @@ func freezeDocuments(track string) season.Freeze {
 	}
 	rules := map[string]any{"version": track + "-bareme-v1", "text_sha256": hex.EncodeToString(sum[:]), "verdicts": []string{"conforme", "non_conforme", "indeterminable"},
 		"verdict_collection": nil, "probative_fields": map[string][]string{"/entites/": {"/statut"}}}
+	//nolint:misspell // Wire data is French.
 	tasks := `[{"task_id":"conf-01","question":{"fr":"?","en":"?"},"target":{"entite":"ENT-0001","activite":"courtage","date_examen":"2026-09-01"},"minimum":1,"cap":2},
 		{"task_id":"conf-02","question":{"fr":"?","en":"?"},"target":{"entite":"ENT-0002","activite":"courtage","date_examen":"2026-09-01"},"minimum":2,"cap":4}]`
 	urls := []string{f.CorpusHost + "/entites/ENT-0001", f.CorpusHost + "/entites/ENT-0002"}

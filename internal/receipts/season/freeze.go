@@ -169,9 +169,9 @@ func (f *frozen) context() bundle.TrackContext {
 // RecordFreezeProof names the proof of that call. Only before the opening.
 func (s *Service) Freeze(ctx context.Context, number int64, f Freeze) (*FreezeCall, error) {
 	var call *FreezeCall
-	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		now := s.now()
-		season, err := lockSeason(tx, number, now)
+		season, err := lockSeason(ctx, tx, number, now)
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (s *Service) Freeze(ctx context.Context, number int64, f Freeze) (*FreezeCa
 		if err != nil {
 			return err
 		}
-		others, err := freezes(tx, season.Definition, "status IN ('current', 'pending')")
+		others, err := freezes(ctx, tx, season.Definition, "status IN ('current', 'pending')")
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (s *Service) Freeze(ctx context.Context, number int64, f Freeze) (*FreezeCa
 			Statement:   read.statement(season.Definition),
 			RulesSHA256: read.rulesSHA256,
 		}
-		return insertFreeze(tx, number, read, now)
+		return insertFreeze(ctx, tx, number, read, now)
 	})
 	if err != nil {
 		return nil, err
@@ -227,9 +227,9 @@ func (f *frozen) apartFrom(others []*frozen) error {
 // ReceiveFreeze is the pre-registration call as it arrives through the proxy:
 // before the opening, with exactly the statement that was stored.
 func (s *Service) ReceiveFreeze(ctx context.Context, number int64, trackName string, statement []byte) error {
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		now := s.now()
-		season, err := lockSeason(tx, number, now)
+		season, err := lockSeason(ctx, tx, number, now)
 		if err != nil {
 			return err
 		}
@@ -239,7 +239,7 @@ func (s *Service) ReceiveFreeze(ctx context.Context, number int64, trackName str
 		if season.State.Reached(Open) || !now.Before(season.Opens) {
 			return refuse(Forbidden, "season %d is past its opening: nothing can be frozen any more", number)
 		}
-		pending, err := freezes(tx, season.Definition, "status = 'pending' AND track = $2", trackName)
+		pending, err := freezes(ctx, tx, season.Definition, "status = 'pending' AND track = $2", trackName)
 		if err != nil {
 			return err
 		}
@@ -250,8 +250,7 @@ func (s *Service) ReceiveFreeze(ctx context.Context, number int64, trackName str
 		if err != nil || !canonjson.Equal(got, pending[0].statement(season.Definition)) {
 			return refuse(Conflict, "the payload is not the statement that was stored for track %s", trackName)
 		}
-		_, err = tx.Exec(`UPDATE freezes SET called_at = $2 WHERE id = $1 AND called_at IS NULL`, pending[0].id, now.Format(microLayout))
-		return err
+		return setCalled(ctx, tx, pending[0].id, now)
 	})
 }
 
@@ -263,13 +262,13 @@ func (s *Service) RecordFreezeProof(ctx context.Context, number int64, trackName
 	if !bundle.ValidProofID(proofID) {
 		return fmt.Errorf("freeze of track %s: %q is no proof id", trackName, proofID)
 	}
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		now := s.now()
-		season, err := lockSeason(tx, number, now)
+		season, err := lockSeason(ctx, tx, number, now)
 		if err != nil {
 			return err
 		}
-		pending, err := freezes(tx, season.Definition, "status = 'pending' AND track = $2", trackName)
+		pending, err := freezes(ctx, tx, season.Definition, "status = 'pending' AND track = $2", trackName)
 		if err != nil {
 			return err
 		}
@@ -283,15 +282,15 @@ func (s *Service) RecordFreezeProof(ctx context.Context, number int64, trackName
 		if err := checkDisclosures(disclosures, want); err != nil {
 			return fmt.Errorf("freeze of track %s: %w", trackName, err)
 		}
-		if err := makeCurrent(tx, number, pending[0].id, trackName, proofID, disclosures); err != nil {
+		if err := makeCurrent(ctx, tx, number, pending[0].id, trackName, proofID, disclosures); err != nil {
 			return err
 		}
-		current, err := freezes(tx, season.Definition, "status = 'current'")
+		current, err := freezes(ctx, tx, season.Definition, "status = 'current'")
 		if err != nil {
 			return err
 		}
 		if season.State == Draft && len(current) == len(season.Tracks) {
-			return setState(tx, number, Frozen)
+			return setState(ctx, tx, number, Frozen)
 		}
 		return nil
 	})

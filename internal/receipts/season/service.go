@@ -76,6 +76,20 @@ func migrate(ctx context.Context, db *store.DB) error {
 	return db.Migrate(ctx, "season", sub)
 }
 
+// write runs one write transaction. The context for its statements is not
+// cancelled with the request: a half-cancelled transaction helps nobody.
+func (s *Service) write(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	inside := context.WithoutCancel(ctx)
+	return s.db.Tx(ctx, func(tx *sql.Tx) error { return fn(inside, tx) })
+}
+
+// writeGrouped is write for what participants do, many at a time: they share a
+// commit. fn may run twice (store.DB.Batch).
+func (s *Service) writeGrouped(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	inside := context.WithoutCancel(ctx)
+	return s.db.Batch(ctx, func(tx *sql.Tx) error { return fn(inside, tx) })
+}
+
 // now is the service's clock with the precision that is recorded.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 
@@ -86,11 +100,11 @@ func (s *Service) Define(ctx context.Context, d Definition) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		old, err := lockSeason(tx, d.Number, s.now())
+	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		old, err := lockSeason(ctx, tx, d.Number, s.now())
 		var r *Refusal
 		if errors.As(err, &r) && r.Kind == NotFound {
-			return insertSeason(tx, d)
+			return insertSeason(ctx, tx, d)
 		}
 		if err != nil {
 			return err
@@ -98,17 +112,17 @@ func (s *Service) Define(ctx context.Context, d Definition) error {
 		if reflect.DeepEqual(old.Definition, d) {
 			return nil
 		}
-		var stored int
-		if err := tx.QueryRow(`SELECT COUNT(*) FROM freezes WHERE season = $1`, d.Number).Scan(&stored); err != nil {
+		stored, err := hasFreezes(ctx, tx, d.Number)
+		if err != nil {
 			return err
 		}
-		if stored > 0 || old.State != Draft {
+		if stored || old.State != Draft {
 			return fmt.Errorf("season %d: %w: it is defined otherwise, and its rules hash covers that", d.Number, ErrState)
 		}
-		if _, err := tx.Exec(`DELETE FROM seasons WHERE season = $1`, d.Number); err != nil {
+		if err := deleteSeason(ctx, tx, d.Number); err != nil {
 			return err
 		}
-		return insertSeason(tx, d)
+		return insertSeason(ctx, tx, d)
 	})
 }
 
@@ -126,8 +140,8 @@ func (s *Service) Season(ctx context.Context, number int64) (Season, error) {
 // whatever the clock does later. Every write does this as well.
 func (s *Service) Advance(ctx context.Context, number int64) (State, error) {
 	var state State
-	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
-		season, err := lockSeason(tx, number, s.now())
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		season, err := lockSeason(ctx, tx, number, s.now())
 		state = season.State
 		return err
 	})
@@ -138,9 +152,9 @@ func (s *Service) Advance(ctx context.Context, number int64) (State, error) {
 // already stays as it is; the announced window does not change, so that the
 // rules hash keeps holding.
 func (s *Service) Close(ctx context.Context, number int64) error {
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		now := s.now()
-		season, err := lockSeason(tx, number, now)
+		season, err := lockSeason(ctx, tx, number, now)
 		switch {
 		case err != nil:
 			return err
@@ -149,15 +163,14 @@ func (s *Service) Close(ctx context.Context, number int64) error {
 		case season.State != Open:
 			return fmt.Errorf("season %d: %w: it is %s, there is nothing to close", number, ErrState, season.State)
 		}
-		_, err = tx.Exec(`UPDATE seasons SET state = $2, closed_at = $3 WHERE season = $1`, number, string(Closed), now.Format(microLayout))
-		return err
+		return setClosed(ctx, tx, number, now)
 	})
 }
 
 // MarkScored notes that the bundle of a closed season has been scored.
 func (s *Service) MarkScored(ctx context.Context, number int64) error {
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		season, err := lockSeason(tx, number, s.now())
+	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		season, err := lockSeason(ctx, tx, number, s.now())
 		switch {
 		case err != nil:
 			return err
@@ -166,7 +179,7 @@ func (s *Service) MarkScored(ctx context.Context, number int64) error {
 		case season.State != Closed:
 			return fmt.Errorf("season %d: %w: it is %s; only a closed season is scored", number, ErrState, season.State)
 		}
-		return setState(tx, number, Scored)
+		return setState(ctx, tx, number, Scored)
 	})
 }
 
@@ -183,9 +196,9 @@ func (s *Service) Publish(ctx context.Context, number int64, p Publication) (ver
 	if p, err = p.check(); err != nil {
 		return 0, fmt.Errorf("season %d: publication: %w", number, err)
 	}
-	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		now := s.now()
-		season, err := lockSeason(tx, number, now)
+		season, err := lockSeason(ctx, tx, number, now)
 		if err != nil {
 			return err
 		}
@@ -197,10 +210,10 @@ func (s *Service) Publish(ctx context.Context, number int64, p Publication) (ver
 				return fmt.Errorf("season %d: publication: the results of track %s are missing", number, t)
 			}
 		}
-		if version, err = insertPublication(tx, number, p, now); err != nil {
+		if version, err = insertPublication(ctx, tx, number, p, now); err != nil {
 			return err
 		}
-		return setState(tx, number, Published)
+		return setState(ctx, tx, number, Published)
 	})
 	return version, err
 }

@@ -113,7 +113,7 @@ func (s *Service) RefreshLinks(ctx context.Context, number int64) error {
 		if len(all) == len(e.LinkedDIDs) {
 			continue
 		}
-		if err := s.db.Batch(ctx, func(tx *sql.Tx) error { return updateLinks(tx, number, e.AgentDID, all) }); err != nil {
+		if err := s.writeGrouped(ctx, func(ctx context.Context, tx *sql.Tx) error { return updateLinks(ctx, tx, number, e.AgentDID, all) }); err != nil {
 			return err
 		}
 	}

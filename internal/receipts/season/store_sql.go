@@ -48,25 +48,42 @@ func readSeason(ctx context.Context, q querier, number int64) (Season, error) {
 
 // lockSeason reads a season inside a write transaction, with the state that it
 // has at now written down if it is a new one.
-func lockSeason(tx *sql.Tx, number int64, now time.Time) (Season, error) {
-	s, err := readSeason(context.Background(), tx, number)
+func lockSeason(ctx context.Context, tx *sql.Tx, number int64, now time.Time) (Season, error) {
+	s, err := readSeason(ctx, tx, number)
 	if err != nil {
 		return s, err
 	}
 	if state := s.at(now); state != s.State {
 		s.State = state
-		return s, setState(tx, number, state)
+		return s, setState(ctx, tx, number, state)
 	}
 	return s, nil
 }
 
-func setState(tx *sql.Tx, number int64, state State) error {
-	_, err := tx.Exec(`UPDATE seasons SET state = $2 WHERE season = $1`, number, string(state))
+func setState(ctx context.Context, tx *sql.Tx, number int64, state State) error {
+	_, err := tx.ExecContext(ctx, `UPDATE seasons SET state = $2 WHERE season = $1`, number, string(state))
 	return err
 }
 
-func insertSeason(tx *sql.Tx, d Definition) error {
-	_, err := tx.Exec(`INSERT INTO seasons (season, state, opens, closes, host, require_log, allow_local, practice, tracks) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+func setClosed(ctx context.Context, tx *sql.Tx, number int64, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `UPDATE seasons SET state = $2, closed_at = $3 WHERE season = $1`, number, string(Closed), now.Format(microLayout))
+	return err
+}
+
+// deleteSeason takes back a definition; hasFreezes tells when it is too late.
+func deleteSeason(ctx context.Context, tx *sql.Tx, number int64) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM seasons WHERE season = $1`, number)
+	return err
+}
+
+func hasFreezes(ctx context.Context, tx *sql.Tx, number int64) (bool, error) {
+	var n int
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM freezes WHERE season = $1`, number).Scan(&n)
+	return n > 0, err
+}
+
+func insertSeason(ctx context.Context, tx *sql.Tx, d Definition) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO seasons (season, state, opens, closes, host, require_log, allow_local, practice, tracks) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		d.Number, string(Draft), d.Opens.Format(secondLayout), d.Closes.Format(secondLayout), d.Host,
 		asInt(d.Witnesses.RequireLog), asInt(d.Witnesses.AllowLocal), asInt(d.Practice), strings.Join(d.Tracks, ","))
 	return err
@@ -80,11 +97,11 @@ func asInt(b bool) int {
 	return 0
 }
 
-func insertFreeze(tx *sql.Tx, number int64, f *frozen, now time.Time) error {
-	if _, err := tx.Exec(`UPDATE freezes SET status = 'abandoned' WHERE season = $1 AND track = $2 AND status = 'pending'`, number, f.Track); err != nil {
+func insertFreeze(ctx context.Context, tx *sql.Tx, number int64, f *frozen, now time.Time) error {
+	if _, err := tx.ExecContext(ctx, `UPDATE freezes SET status = 'abandoned' WHERE season = $1 AND track = $2 AND status = 'pending'`, number, f.Track); err != nil {
 		return err
 	}
-	_, err := tx.Exec(`INSERT INTO freezes (season, track, status, reason, corpus_host, rules_text, rules, tasks, catalogue, rules_version, rules_sha256, manifest_sha256, key_commitment, stored_at)
+	_, err := tx.ExecContext(ctx, `INSERT INTO freezes (season, track, status, reason, corpus_host, rules_text, rules, tasks, catalogue, rules_version, rules_sha256, manifest_sha256, key_commitment, stored_at)
 		VALUES ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		number, f.Track, f.Reason, f.CorpusHost, notNil(f.RulesText), f.Rules, f.Tasks, f.Catalogue,
 		f.version, f.rulesSHA256, f.ManifestSHA256, f.KeyCommitment, now.Format(microLayout))
@@ -100,8 +117,8 @@ func notNil(b []byte) []byte {
 }
 
 // freezes reads the freezes of a season that a condition selects, by track.
-func freezes(tx *sql.Tx, d Definition, where string, args ...any) ([]*frozen, error) {
-	return selectFreezes(context.Background(), tx, d, where, args...)
+func freezes(ctx context.Context, tx *sql.Tx, d Definition, where string, args ...any) ([]*frozen, error) {
+	return selectFreezes(ctx, tx, d, where, args...)
 }
 
 func selectFreezes(ctx context.Context, q querier, d Definition, where string, args ...any) ([]*frozen, error) {
@@ -164,11 +181,16 @@ func freezesByID(ctx context.Context, q querier, d Definition, ids []int64) ([]*
 	return selectFreezes(ctx, q, d, "id IN ("+strings.Join(texts, ",")+")")
 }
 
-func makeCurrent(tx *sql.Tx, number, id int64, trackName, proofID string, disclosures []byte) error {
-	if _, err := tx.Exec(`UPDATE freezes SET status = 'replaced' WHERE season = $1 AND track = $2 AND status = 'current'`, number, trackName); err != nil {
+func setCalled(ctx context.Context, tx *sql.Tx, id int64, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `UPDATE freezes SET called_at = $2 WHERE id = $1 AND called_at IS NULL`, id, now.Format(microLayout))
+	return err
+}
+
+func makeCurrent(ctx context.Context, tx *sql.Tx, number, id int64, trackName, proofID string, disclosures []byte) error {
+	if _, err := tx.ExecContext(ctx, `UPDATE freezes SET status = 'replaced' WHERE season = $1 AND track = $2 AND status = 'current'`, number, trackName); err != nil {
 		return err
 	}
-	_, err := tx.Exec(`UPDATE freezes SET status = 'current', proof_id = $2, disclosures = $3 WHERE id = $1`, id, proofID, disclosures)
+	_, err := tx.ExecContext(ctx, `UPDATE freezes SET status = 'current', proof_id = $2, disclosures = $3 WHERE id = $1`, id, proofID, disclosures)
 	return err
 }
 
@@ -195,20 +217,20 @@ func replacedFreezes(ctx context.Context, q querier, number int64, trackName str
 	return out, rows.Err()
 }
 
-func insertEnrolment(tx *sql.Tx, number int64, e newEnrolment) error {
+func insertEnrolment(ctx context.Context, tx *sql.Tx, number int64, e newEnrolment) error {
 	linked, err := json.Marshal(e.LinkedDIDs)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(`INSERT INTO enrolments (season, agent_did, key_sha256, token_sha256, agent_name, name_key, declared_stack, enrolled_at, kind, linked_dids)
+	_, err = tx.ExecContext(ctx, `INSERT INTO enrolments (season, agent_did, key_sha256, token_sha256, agent_name, name_key, declared_stack, enrolled_at, kind, linked_dids)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		number, e.AgentDID, e.keySHA256, e.tokenSHA256, e.AgentName, e.nameKey, e.DeclaredStack, e.EnrolledAt.Format(microLayout), e.Kind, string(linked))
 	return err
 }
 
 // taken tells which of the three unique things of an enrolment exist.
-func taken(tx *sql.Tx, number int64, e newEnrolment) (key, did, name bool, err error) {
-	rows, err := tx.Query(`SELECT key_sha256 = $2, agent_did = $3, name_key = $4 FROM enrolments WHERE season = $1 AND (key_sha256 = $2 OR agent_did = $3 OR name_key = $4)`,
+func taken(ctx context.Context, tx *sql.Tx, number int64, e newEnrolment) (key, did, name bool, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT key_sha256 = $2, agent_did = $3, name_key = $4 FROM enrolments WHERE season = $1 AND (key_sha256 = $2 OR agent_did = $3 OR name_key = $4)`,
 		number, e.keySHA256, e.AgentDID, e.nameKey)
 	if err != nil {
 		return false, false, false, err
@@ -266,21 +288,21 @@ func enrolments(ctx context.Context, q querier, number int64) ([]Enrolment, erro
 	return out, rows.Err()
 }
 
-func updateLinks(tx *sql.Tx, number int64, agent string, linked []string) error {
+func updateLinks(ctx context.Context, tx *sql.Tx, number int64, agent string, linked []string) error {
 	text, err := json.Marshal(linked)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(`UPDATE enrolments SET linked_dids = $3 WHERE season = $1 AND agent_did = $2`, number, agent, string(text))
+	_, err = tx.ExecContext(ctx, `UPDATE enrolments SET linked_dids = $3 WHERE season = $1 AND agent_did = $2`, number, agent, string(text))
 	return err
 }
 
-func setReference(tx *sql.Tx, number int64, did, kind string, run Run) (found bool, err error) {
+func setReference(ctx context.Context, tx *sql.Tx, number int64, did, kind string, run Run) (found bool, err error) {
 	text, err := json.Marshal(run)
 	if err != nil {
 		return false, err
 	}
-	r, err := tx.Exec(`UPDATE enrolments SET kind = $3, run = $4 WHERE season = $1 AND agent_did = $2`, number, did, kind, string(text))
+	r, err := tx.ExecContext(ctx, `UPDATE enrolments SET kind = $3, run = $4 WHERE season = $1 AND agent_did = $2`, number, did, kind, string(text))
 	if err != nil {
 		return false, err
 	}
@@ -290,8 +312,8 @@ func setReference(tx *sql.Tx, number int64, did, kind string, run Run) (found bo
 
 // putSubmission stores the last submission for a task and tells which revision
 // it is, from 1.
-func putSubmission(tx *sql.Tx, number int64, x Submission) (revision int64, err error) {
-	err = tx.QueryRow(`INSERT INTO submissions (season, agent_did, task_id, track, body, sha256, recorded_at, revision) VALUES ($1, $2, $3, $4, $5, $6, $7, 1)
+func putSubmission(ctx context.Context, tx *sql.Tx, number int64, x Submission) (revision int64, err error) {
+	err = tx.QueryRowContext(ctx, `INSERT INTO submissions (season, agent_did, task_id, track, body, sha256, recorded_at, revision) VALUES ($1, $2, $3, $4, $5, $6, $7, 1)
 		ON CONFLICT (season, agent_did, task_id) DO UPDATE SET track = excluded.track, body = excluded.body, sha256 = excluded.sha256, recorded_at = excluded.recorded_at, revision = submissions.revision + 1
 		RETURNING revision`,
 		number, x.AgentDID, x.TaskID, x.Track, x.Body, x.SHA256, x.RecordedAt.Format(microLayout)).Scan(&revision)
@@ -327,15 +349,15 @@ func submissions(ctx context.Context, q querier, number int64) iter.Seq2[Submiss
 	}
 }
 
-func insertPublication(tx *sql.Tx, number int64, p Publication, now time.Time) (version int64, err error) {
+func insertPublication(ctx context.Context, tx *sql.Tx, number int64, p Publication, now time.Time) (version int64, err error) {
 	files, err := json.Marshal(p, json.Deterministic(true))
 	if err != nil {
 		return 0, err
 	}
-	if err := tx.QueryRow(`SELECT COALESCE(MAX(version), 0) + 1 FROM publications WHERE season = $1`, number).Scan(&version); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(version), 0) + 1 FROM publications WHERE season = $1`, number).Scan(&version); err != nil {
 		return 0, err
 	}
-	_, err = tx.Exec(`INSERT INTO publications (season, version, published_at, files) VALUES ($1, $2, $3, $4)`, number, version, now.Format(microLayout), string(files))
+	_, err = tx.ExecContext(ctx, `INSERT INTO publications (season, version, published_at, files) VALUES ($1, $2, $3, $4)`, number, version, now.Format(microLayout), string(files))
 	return version, err
 }
 

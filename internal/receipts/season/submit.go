@@ -130,16 +130,16 @@ func (s *Service) Submit(ctx context.Context, number int64, agentDID string, bod
 	}
 	x := Submission{AgentDID: agentDID, TaskID: parsed.TaskID, Track: parsed.Track, Body: body, SHA256: hexSum(body)}
 	var revision int64
-	err = s.db.Batch(ctx, func(tx *sql.Tx) error {
+	err = s.writeGrouped(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		x.RecordedAt = s.now()
-		season, err := lockSeason(tx, number, x.RecordedAt)
+		season, err := lockSeason(ctx, tx, number, x.RecordedAt)
 		if err != nil {
 			return err
 		}
 		if err := taking(season); err != nil {
 			return err
 		}
-		revision, err = putSubmission(tx, number, x)
+		revision, err = putSubmission(ctx, tx, number, x)
 		return err
 	})
 	if err != nil {

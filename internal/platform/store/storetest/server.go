@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -126,9 +127,12 @@ func give(dir, role string) error {
 
 func command(as []string, name string, arg ...string) *exec.Cmd {
 	if len(as) == 0 {
-		return exec.Command(name, arg...)
+		as = []string{name}
+	} else {
+		as = append(as[:len(as):len(as)], name)
 	}
-	return exec.Command(as[0], append(append(as[1:len(as):len(as)], name), arg...)...)
+	// The keeper outlives every test; the end of this process ends it.
+	return exec.CommandContext(context.Background(), as[0], append(as[1:], arg...)...)
 }
 
 // ready waits for the line that the server adds to its pid file.
