@@ -96,7 +96,7 @@ func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microse
 // Define announces a season. The same definition again changes nothing; another
 // one is taken only until the first freeze of the season is stored.
 func (s *Service) Define(ctx context.Context, d Definition) error {
-	d.Opens, d.Closes, d.Tracks = d.Opens.UTC(), d.Closes.UTC(), slices.Sorted(slices.Values(d.Tracks))
+	d.Opens, d.Closes, d.Tracks = d.Opens.UTC().Round(0), d.Closes.UTC().Round(0), slices.Sorted(slices.Values(d.Tracks))
 	if err := d.check(); err != nil {
 		return err
 	}
