@@ -308,7 +308,7 @@ func (s *Service) fromProxy(r *http.Request) bool {
 	return s.secret != "" && subtle.ConstantTimeCompare(given[:], want[:]) == 1
 }
 
-// published is where the files of a published season lie. Before that the answer
+// published is where the files of a published season are. Before that the answer
 // is the same whatever there is.
 func (s *Service) published(ctx context.Context, number int64) (Season, Publication, error) {
 	season, err := s.Season(ctx, number)

@@ -183,7 +183,7 @@ func (s *Service) MarkScored(ctx context.Context, number int64) error {
 	})
 }
 
-// Publication says where the published files lie. They are served as they are.
+// Publication says where the published files are. They are served as they are.
 type Publication struct {
 	Results map[string]string `json:"results"` // Track → file.
 	Reports string            `json:"reports"` // A folder of <did>.json.
