@@ -29,6 +29,9 @@ func (r Rules) patterns(resource string) []string {
 }
 
 func matches(pattern, field string) bool {
+	if field == "" {
+		return false // The whole document is never probative.
+	}
 	want, got := strings.Split(pattern, "/"), strings.Split(field, "/")
 	return slices.EqualFunc(want, got, func(p, token string) bool {
 		switch p {
