@@ -128,9 +128,9 @@ func parseHash(s string) (hash [32]byte, ok bool) {
 	return parseHex32(bare)
 }
 
-// hexValue is 1 + the value of a lower-case hex digit, 0 for any other byte.
 const hexDigits = "0123456789abcdef"
 
+// hexValue is 1 + the value of a lower-case hex digit, 0 for any other byte.
 var hexValue = func() (t [256]byte) {
 	for i := range len(hexDigits) {
 		t[hexDigits[i]] = byte(i + 1)
