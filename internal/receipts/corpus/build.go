@@ -3,6 +3,7 @@ package corpus
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/receipts/track"
@@ -57,7 +58,7 @@ func Build(o Options) (*Corpus, error) {
 	}
 	c.Tasks = line(tasks)
 	c.Rules = line(rulesJSON())
-	c.RulesText = rulesText
+	c.RulesText = slices.Clone(rulesText)
 	key, err := w.key(c, tasks)
 	if err != nil {
 		return nil, err

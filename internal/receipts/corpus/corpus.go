@@ -23,7 +23,9 @@ type Corpus struct {
 	// Files are the frozen bodies by their path below files/.
 	Files map[string][]byte
 	// Manifest, Tasks, Rules and RulesText are manifest.json, tasks.json,
-	// rules.json and rules.md.
+	// rules.json and rules.md. The manifest's bytes stay closed during a season: a
+	// response hash tells an absent reference from an existing one. Its hash and the
+	// catalogue are what is published before.
 	Manifest, Tasks, Rules, RulesText []byte
 	// Key is key.json without a salt: secret until the season is closed. It is nil
 	// where the folder holds no key, as on a host that only serves.

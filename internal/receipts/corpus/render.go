@@ -217,23 +217,31 @@ func pageSize(asked, longest int) int {
 // systemBodies are the fixed bodies of §2.5, in the manifest but never served as
 // resources of their own.
 func systemBodies() map[string]*canonjson.Object {
-	body := func(code, fr, en string) *canonjson.Object {
-		return canonjson.NewObject("erreur", code, "explication", canonjson.NewObject("fr", fr, "en", en), "resource", "/_systeme/"+systemNames[code])
-	}
-	return map[string]*canonjson.Object{
-		"/_systeme/400": body("requete_invalide",
+	bodies := map[string]*canonjson.Object{}
+	for _, b := range []struct{ status, code, fr, en string }{
+		{
+			"400", "requete_invalide",
 			"Seul GET est admis, sans corps ni paramètres, sur l’URL canonique du catalogue.",
-			"Only GET is allowed, without body or query, on the canonical URL of the catalogue."),
-		"/_systeme/403": body("acces_direct",
+			"Only GET is allowed, without body or query, on the canonical URL of the catalogue.",
+		},
+		{
+			"403", "acces_direct",
 			"Le corpus ne répond qu’au proxy. Appelez POST /v1/proxy avec votre clé : target = URL canonique, method = GET, payload = {}, currency = eur, sans extra_headers.",
-			"The corpus answers the proxy only. Call POST /v1/proxy with your key: target = canonical URL, method = GET, payload = {}, currency = eur, no extra_headers."),
-		"/_systeme/404": body("hors_collection",
+			"The corpus answers the proxy only. Call POST /v1/proxy with your key: target = canonical URL, method = GET, payload = {}, currency = eur, no extra_headers.",
+		},
+		{
+			"404", "hors_collection",
 			"Ce chemin n’appartient à aucune collection ; le catalogue publie les URL canoniques.",
-			"This path belongs to no collection; the catalogue publishes the canonical URLs."),
-		"/_systeme/503": body("corpus_indisponible",
+			"This path belongs to no collection; the catalogue publishes the canonical URLs.",
+		},
+		{
+			"503", "corpus_indisponible",
 			"Le corpus est momentanément indisponible ; réessayez plus tard.",
-			"The corpus is unavailable for the moment; try again later."),
+			"The corpus is unavailable for the moment; try again later.",
+		},
+	} {
+		path := systemPrefix + b.status
+		bodies[path] = canonjson.NewObject("erreur", b.code, "explication", canonjson.NewObject("fr", b.fr, "en", b.en), "resource", path)
 	}
+	return bodies
 }
-
-var systemNames = map[string]string{"requete_invalide": "400", "acces_direct": "403", "hors_collection": "404", "corpus_indisponible": "503"}
