@@ -315,10 +315,12 @@ func TestT8TwoProcessesAnchorABatchOnceInEffect(t *testing.T) {
 	_, err = w.svc.closeAll(ctx, closeRule{reason: ReasonAdmin, size: 100})
 	require.NoError(t, err)
 	var wg sync.WaitGroup
-	for _, s := range []*Service{w.svc, other} {
-		wg.Go(func() { require.NoError(t, s.anchorDue(ctx, w.clock.now())) })
+	faults := make([]error, 2)
+	for i, s := range []*Service{w.svc, other} {
+		wg.Go(func() { faults[i] = s.anchorDue(ctx, w.clock.now()) })
 	}
 	wg.Wait()
+	require.NoError(t, errors.Join(faults...))
 	row, err := w.svc.store.proof(ctx, id)
 	require.NoError(t, err)
 	require.Equal(t, stateAnchored, row.Batch.State)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
+
+	"github.com/prova-dev/prova/evidence/canonjson"
 )
 
 // dialUpstreamsOnly refuses every address but the test's own listener, so that no
@@ -28,3 +30,7 @@ func decodePublic(s string) (ed25519.PublicKey, bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(s, "ed25519:"))
 	return raw, err == nil && len(raw) == ed25519.PublicKeySize
 }
+
+type ed25519Key = ed25519.PrivateKey
+
+func compact(o *canonjson.Object) []byte { return canonjson.Compact(o) }

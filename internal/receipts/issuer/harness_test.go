@@ -36,13 +36,14 @@ const (
 	internalSecret  = "s3cret-of-the-service"
 )
 
-// clock is a settable clock that also advances by itself when asked to.
+// clock is a settable clock. It starts in the middle of a month and a day, so that
+// no test depends on when it runs.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-func newClock() *clock { return &clock{at: time.Now().UTC().Truncate(time.Second)} }
+func newClock() *clock { return &clock{at: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)} }
 
 func (c *clock) now() time.Time {
 	c.mu.Lock()
