@@ -8,7 +8,7 @@ import (
 
 // indexFrom is the number of members from which an Object keeps a name index.
 // Below it, comparing names one after the other is faster than a map.
-const indexFrom = 24
+const indexFrom = 48
 
 // Int is an integer of any size as its exact decimal text in canonical form:
 // an optional minus sign, no leading zeros, and "0" for zero.

@@ -54,7 +54,9 @@ func (n Nonce) String() string { return hex.EncodeToString(n[:]) }
 // Field returns the commitment of a field (reference §6.1). The value is one of
 // canonjson's model.
 func Field(name string, n Nonce, value any) [32]byte {
-	var room [512]byte
+	// Room for a name, a nonce and the values of a proof; it is moved to the heap,
+	// so it is no larger than what a field needs.
+	var room [224]byte
 	text := append(room[:0], name...)
 	text = append(text, 0)
 	text = append(text, n[:]...)
