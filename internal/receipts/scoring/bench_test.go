@@ -82,7 +82,8 @@ func watchHeap(peak *uint64) (stop func()) {
 }
 
 // madeUp writes a season of n participants who answer all ten tasks with four
-// sound assertions, a batch of proofs for each participant.
+// sound assertions. A batch holds the proofs of 25 participants, as a batch that
+// closes every few minutes does.
 func madeUp(b *testing.B, n int) string {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "bundle")
@@ -97,9 +98,9 @@ func madeUp(b *testing.B, n int) string {
 	}
 	s := bundletest.New(b, bundletest.Compliance(10))
 	write(s.Files)
+	var drafts []*receipttest.Draft
 	for i := range n {
 		did := s.Enrol(fmt.Sprintf("p%06d", i))
-		var drafts []*receipttest.Draft
 		for t := range 10 {
 			task := fmt.Sprintf("conf-%02d", t+1)
 			var assertions []bundletest.Assertion
@@ -110,8 +111,11 @@ func madeUp(b *testing.B, n int) string {
 			}
 			s.Record(did, task, "conforme", assertions...)
 		}
-		s.Issuer.Batch(drafts...)
-		s.Publish(drafts...)
+		if i%25 == 24 || i == n-1 {
+			s.Issuer.Batch(drafts...)
+			s.Publish(drafts...)
+			drafts = nil
+		}
 		if i < n-1 {
 			delete(s.Files, bundle.EnrolmentsPath) // the last one is written
 		}

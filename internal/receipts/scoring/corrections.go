@@ -67,7 +67,7 @@ func (s *trackScorer) checkCorrections() error {
 			if r.ID != c.TaskID {
 				continue
 			}
-			t, _, err := s.task(r, c.AgentDID)
+			t, _, err := s.visit(c.AgentDID).task(r)
 			if err != nil {
 				return err
 			}

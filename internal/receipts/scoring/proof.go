@@ -18,10 +18,41 @@ type citedProof struct {
 	flat     []string // paths of diverging flat members, once step 1 passed
 }
 
+// visit is the work on one participant. It keeps the log entries read, because
+// the proofs of one batch share one; they go with the visit.
+type visit struct {
+	*trackScorer
+	agentDID string
+	entries  map[string]entryFile
+}
+
+type entryFile struct {
+	data  []byte
+	found bool
+}
+
+func (s *trackScorer) visit(agentDID string) *visit {
+	return &visit{trackScorer: s, agentDID: agentDID, entries: map[string]entryFile{}}
+}
+
+// entry reads a log entry, once.
+func (v *visit) entry(uuid string) (entryFile, error) {
+	if e, ok := v.entries[uuid]; ok {
+		return e, nil
+	}
+	data, found, err := v.b.LogEntry(uuid)
+	if err != nil {
+		return entryFile{}, err
+	}
+	e := entryFile{data, found}
+	v.entries[uuid] = e
+	return e, nil
+}
+
 // proof examines a cited proof. The error is the bundle's, not the proof's.
-func (s *trackScorer) proof(id string, d bundle.Disclosure, agentDID string) (*citedProof, error) {
+func (v *visit) proof(id string, d bundle.Disclosure) (*citedProof, error) {
 	c := &citedProof{id: id}
-	data, found, err := s.b.Proof(id)
+	data, found, err := v.b.Proof(id)
 	if err != nil {
 		return nil, err
 	}
@@ -37,40 +68,40 @@ func (s *trackScorer) proof(id string, d bundle.Disclosure, agentDID string) (*c
 	if c.pending = receipt.Pending(p); c.pending {
 		return c, nil
 	}
-	evidence, err := s.admit(p, c, d)
+	evidence, err := v.admit(p, c, d)
 	if err != nil || evidence == nil {
 		return c, err
 	}
 	c.request, c.response = d.Request.Value, d.Response.Value
-	c.fault = s.faults[c.response]
+	c.fault = v.faults[c.response]
 	opened := receipt.Opened(p, evidence)
 	opened["request_hash"], opened["response_hash"] = c.request, c.response
 	c.flat = receipt.FlatDivergences(p, opened)
-	identity, refusal := s.checker.Identity(p, evidence)
+	identity, refusal := v.checker.Identity(p, evidence)
 	switch {
 	case refusal != nil:
 		c.unbound = refusal.Detail
-	case identity.DID != agentDID:
+	case identity.DID != v.agentDID:
 		c.unbound = receipt.DetailIdentityOtherDID
 	}
 	return c, nil
 }
 
 // admit is step 1; without evidence the detail stands in c.invalid.
-func (s *trackScorer) admit(p *receipt.Proof, c *citedProof, d bundle.Disclosure) (*receipt.Evidence, error) {
+func (v *visit) admit(p *receipt.Proof, c *citedProof, d bundle.Disclosure) (*receipt.Evidence, error) {
 	if p.ID() != c.id {
 		c.invalid = receipt.DetailProofMalformed
 		return nil, nil
 	}
 	var unreadable error
 	entry := func(uuid string) ([]byte, bool) {
-		data, found, err := s.b.LogEntry(uuid)
+		e, err := v.entry(uuid)
 		if err != nil {
 			unreadable = err
 		}
-		return data, found
+		return e.data, e.found
 	}
-	evidence, refusal := s.checker.Admit(p, entry, s.policy)
+	evidence, refusal := v.checker.Admit(p, entry, v.policy)
 	switch {
 	case unreadable != nil:
 		return nil, unreadable
@@ -78,7 +109,7 @@ func (s *trackScorer) admit(p *receipt.Proof, c *citedProof, d bundle.Disclosure
 		c.invalid = refusal.Detail
 	case !d.Opens(evidence.Commitments):
 		c.invalid = receipt.DetailDisclosureMismatch
-	case evidence.TokenTime.Before(s.b.Season.Opens) || evidence.TokenTime.After(s.b.Season.Closes):
+	case evidence.TokenTime.Before(v.b.Season.Opens) || evidence.TokenTime.After(v.b.Season.Closes):
 		c.invalid = receipt.DetailTokenOutsideWindow
 	default:
 		return evidence, nil

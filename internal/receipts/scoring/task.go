@@ -14,32 +14,32 @@ type taskRules struct {
 
 // task decides the state of one task for one participant (§9.2): the first row
 // that holds. Incidents come only from tasks whose assertions are verified.
-func (s *trackScorer) task(r *taskRules, agentDID string) (Task, []Incident, error) {
+func (v *visit) task(r *taskRules) (Task, []Incident, error) {
 	t := Task{TaskID: r.ID}
-	data, found, err := s.b.Submission(agentDID, r.ID)
+	data, found, err := v.b.Submission(v.agentDID, r.ID)
 	if err != nil {
 		return t, nil, err
 	}
 	if !found {
 		return t.settle(StateNotSubmitted, ReasonAbsent), nil, nil
 	}
-	sub, faults := bundle.ParseSubmission(data, s.b.SubmissionContext(agentDID, r.ID))
+	sub, faults := bundle.ParseSubmission(data, v.b.SubmissionContext(v.agentDID, r.ID))
 	if len(faults) > 0 {
 		return t.settle(StateNotSubmitted, ReasonNotConforming), nil, nil
 	}
 	t.Verdict = &sub.Verdict
-	if reason := rejected(s.t.Rules, r, sub.Assertions); reason != "" {
+	if reason := rejected(v.t.Rules, r, sub.Assertions); reason != "" {
 		return t.settle(StateRejected, reason), nil, nil
 	}
-	proofs, err := s.proofs(sub)
+	proofs, err := v.proofs(sub)
 	if err != nil {
 		return t, nil, err
 	}
 	for _, a := range sub.Assertions {
-		t.Assertions = append(t.Assertions, s.assertion(a, proofs.of(a)))
+		t.Assertions = append(t.Assertions, v.assertion(a, proofs.of(a)))
 	}
 	t = t.decide(r, sub)
-	if err := s.correct(&t, agentDID); err != nil {
+	if err := v.correct(&t, v.agentDID); err != nil {
 		return t, nil, err
 	}
 	if t.State == StateSubmitted {
@@ -146,14 +146,14 @@ type proofSet struct {
 	order []*citedProof
 }
 
-func (s *trackScorer) proofs(sub *bundle.Submission) (*proofSet, error) {
+func (v *visit) proofs(sub *bundle.Submission) (*proofSet, error) {
 	set := &proofSet{byID: make(map[string]*citedProof, len(sub.Disclosures))}
 	for _, a := range sub.Assertions {
 		for _, id := range a.ProofIDs {
 			if set.byID[id] != nil {
 				continue
 			}
-			p, err := s.proof(id, sub.Disclosures[id], sub.AgentDID)
+			p, err := v.proof(id, sub.Disclosures[id])
 			if err != nil {
 				return nil, err
 			}

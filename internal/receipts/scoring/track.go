@@ -96,8 +96,9 @@ func (s *trackScorer) participant(e *bundle.Enrolment) (*Participant, error) {
 	}
 	p := &Participant{AgentDID: e.AgentDID, Kind: e.Kind, Ranked: e.Ranked, Success: Rate{Den: len(s.tasks)}}
 	var overclaim Rate
+	v := s.visit(e.AgentDID)
 	for _, r := range s.tasks {
-		t, incidents, err := s.task(r, e.AgentDID)
+		t, incidents, err := v.task(r)
 		if err != nil {
 			return nil, err
 		}
