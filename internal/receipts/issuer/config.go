@@ -32,7 +32,10 @@ type Config struct {
 	// TrustRealIP takes the caller's address from X-Real-IP. Set it only behind a
 	// front proxy that overwrites the header.
 	TrustRealIP bool
-	Limits      Limits
+	// ReadOnly answers writes with 503 (T§1) while reads keep working: for a
+	// standby node, or while an operator moves the database.
+	ReadOnly bool
+	Limits   Limits
 	// Quotas replace the figures of T§2 for the plans they name.
 	Quotas map[Plan]Quota
 

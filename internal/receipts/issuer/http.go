@@ -32,12 +32,12 @@ type route struct {
 
 func (s *Service) routes() []route {
 	return []route{
-		{"POST", "/v1/keys/free-signup", s.postSignup},
-		{"POST", "/v1/keys/bind-did", s.postBind},
-		{"POST", "/v1/keys/bind-did/confirm", s.postConfirm},
+		{"POST", "/v1/keys/free-signup", s.writing(s.postSignup)},
+		{"POST", "/v1/keys/bind-did", s.writing(s.postBind)},
+		{"POST", "/v1/keys/bind-did/confirm", s.writing(s.postConfirm)},
 		{"GET", "/v1/keys/identity", s.keyed(s.identityDocument)},
 		{"GET", "/v1/usage", s.keyed(s.usageDocument)},
-		{"POST", "/v1/proxy", s.postProxy},
+		{"POST", "/v1/proxy", s.writing(s.postProxy)},
 		{"GET", "/v1/proof/{id}", s.getProof},
 		{"GET", "/v1/proof/{id}/full", s.getFull},
 		{"GET", "/v1/proof/{id}/verify", s.getVerify},
@@ -237,6 +237,19 @@ func (s *Service) postConfirm(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return ok(w, o)
+}
+
+// writing refuses while the node is blocked for writes (T§1).
+func (s *Service) writing(e endpoint) endpoint {
+	if !s.cfg.ReadOnly {
+		return e
+	}
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		o := refuse(http.StatusServiceUnavailable, "service_degraded", "This node is read-only for now; reading proofs keeps working").object()
+		child(o, "error").Set("failover_mode", true)
+		writeJSON(w, http.StatusServiceUnavailable, canonjson.Compact(o))
+		return nil
+	}
 }
 
 // postProxy is T§4.2, steps 1 to 7; the rest is proxy.

@@ -59,7 +59,10 @@ func (s *Service) getHealth(w http.ResponseWriter, r *http.Request) error {
 	if err := s.deps.Signer.selfTest(now); err != nil {
 		status, test, code = "degraded", "failed", http.StatusServiceUnavailable
 	}
-	writable := true
+	writable, mode, role := !s.cfg.ReadOnly, "primary", "primary"
+	if s.cfg.ReadOnly {
+		mode, role = "failover", "standby"
+	}
 	if err := s.deps.DB.Reader().PingContext(r.Context()); err != nil {
 		status, writable, code = "degraded", false, http.StatusServiceUnavailable
 	}
@@ -69,8 +72,8 @@ func (s *Service) getHealth(w http.ResponseWriter, r *http.Request) error {
 		"version", s.cfg.Version,
 		"timestamp", isoFormat(now),
 		"environment", s.cfg.Environment,
-		"mode", "primary",
-		"role", "primary",
+		"mode", mode,
+		"role", role,
 		"write_enabled", writable,
 		"signing", canonjson.NewObject("mode", "signer", "kid", s.deps.Signer.entry.Kid, "self_test", test),
 		"email", canonjson.NewObject("enabled", false))))

@@ -420,3 +420,19 @@ func TestADamagedRecordIsA500WithoutDetails(t *testing.T) {
 	r := w.get("/v1/proof/" + id)
 	require.Equal(t, `{"error":{"code":"internal_error","message":"Something failed on our side; nothing is acknowledged","status":500}}`, r.Body)
 }
+
+func TestT1AReadOnlyNodeRefusesWritesAndKeepsReading(t *testing.T) {
+	w := newWorld(t)
+	key := w.key(PlanFree)
+	id := w.issue(key)
+	w.svc.cfg.ReadOnly = true
+	w.public = w.svc.Handler()
+	for _, path := range []string{"/v1/proxy", "/v1/keys/free-signup", "/v1/keys/bind-did", "/v1/keys/bind-did/confirm"} {
+		r := w.post(path, entity, withKey(key))
+		require.Equal(t, 503, r.Status)
+		require.Equal(t, `{"error":{"code":"service_degraded","message":"This node is read-only for now; reading proofs keeps working","status":503,"failover_mode":true}}`, r.Body)
+	}
+	require.Equal(t, 200, w.get("/v1/proof/"+id+"/full", withKey(key)).Status)
+	require.Equal(t, 200, w.post("/v1/proofs", `{"proof_ids":["`+id+`"]}`).Status)
+	require.Equal(t, false, w.get("/health").at("/write_enabled"))
+}
