@@ -200,10 +200,8 @@ func (f *dossier) listed(l licence) []entry {
 	})
 }
 
+// ownership is open without a record, which then names no page of owners either.
 func (f *dossier) ownership() finding {
-	if !f.record.exists() {
-		return open
-	}
 	result := holds
 	if !f.ownersNamed || len(f.incomplete()) > 0 {
 		result = open
