@@ -243,9 +243,9 @@ func printable(name string) string {
 }
 
 // Submission reads the file of one task; ok is false when there is none. A file
-// above [MaxFileSize] reads as empty, which no rule accepts.
+// above [MaxItemSize] reads as empty, which no rule accepts.
 func (b *Bundle) Submission(did, taskID string) (data []byte, ok bool, err error) {
-	return b.optionalSmall(SubmissionPath(did, taskID))
+	return b.item(SubmissionPath(did, taskID))
 }
 
 // Proof reads the public view of a proof; ok is false when there is none.
@@ -253,7 +253,7 @@ func (b *Bundle) Proof(id string) (data []byte, ok bool, err error) {
 	if !ValidProofID(id) {
 		return nil, false, nil
 	}
-	return b.optionalSmall(ProofPath(id))
+	return b.item(ProofPath(id))
 }
 
 // LogEntry reads a log entry; ok is false when there is none under a valid uuid.
@@ -261,7 +261,7 @@ func (b *Bundle) LogEntry(uuid string) (data []byte, ok bool, err error) {
 	if !ValidEntryUUID(uuid) {
 		return nil, false, nil
 	}
-	return b.optionalSmall(LogEntryPath(uuid))
+	return b.item(LogEntryPath(uuid))
 }
 
 // Results opens the published results.json; ok is false when there is none.
@@ -349,10 +349,10 @@ func (b *Bundle) optional(name string) ([]byte, bool, error) {
 	return nil, false, &UnreadableError{Path: name, Fault: cause(err)}
 }
 
-// optionalSmall is for files that cannot make a bundle unreadable: one above the
-// limit reads as empty and is then malformed.
-func (b *Bundle) optionalSmall(name string) ([]byte, bool, error) {
-	data, err := readAll(b.src, name)
+// item reads a file that cannot make a bundle unreadable: one above the bound
+// reads as empty and is then malformed.
+func (b *Bundle) item(name string) ([]byte, bool, error) {
+	data, err := readUpTo(b.src, name, MaxItemSize)
 	if errors.Is(err, errTooLarge) {
 		return nil, true, nil
 	}

@@ -1,6 +1,6 @@
 // Package bundle reads, checks and writes season bundles: the folder (or its
 // tar.zst) from which a stranger scores a season again, with no clock, network
-// or account (docs/bundle-format.md; §n below means that page).
+// or account (bundle format; §n in this package means that page).
 //
 // What it promises:
 //

@@ -8,13 +8,20 @@ import (
 	"syscall"
 )
 
-// MaxFileSize bounds every file that is read into memory, in bytes. A bundle's
-// files are a few kilobytes; season.json and enrolments.json grow with the season
-// and stay far below.
-const MaxFileSize = 64 << 20
+// The bounds of files that are read into memory, in bytes. The format sets none;
+// without them one file would decide how much memory a scorer needs.
+const (
+	// MaxFileSize is for files that belong to the season. Most are a few
+	// kilobytes; season.json and enrolments.json grow with the season and stay
+	// far below.
+	MaxFileSize = 64 << 20
+	// MaxItemSize is for one submission, proof or log entry, a few kilobytes each.
+	// A larger one reads as a malformed one.
+	MaxItemSize = 8 << 20
+)
 
-// errTooLarge is the fault of a file above MaxFileSize.
-var errTooLarge = fmt.Errorf("is larger than %d bytes", MaxFileSize)
+// errTooLarge is the fault of a file above its bound.
+var errTooLarge = errors.New("is larger than is accepted")
 
 // source is where the files of a bundle lie: a folder or an archive. Both are
 // safe for concurrent use.
@@ -41,14 +48,16 @@ const (
 )
 
 // readAll reads a whole file of a source, at most MaxFileSize.
-func readAll(src source, name string) ([]byte, error) {
+func readAll(src source, name string) ([]byte, error) { return readUpTo(src, name, MaxFileSize) }
+
+func readUpTo(src source, name string, limit int64) ([]byte, error) {
 	f, size, err := src.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // read only: nothing to lose
-	if size > MaxFileSize {
-		return nil, errTooLarge
+	if size > limit {
+		return nil, fmt.Errorf("%w: at most %d bytes", errTooLarge, limit)
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(f, data); err != nil {

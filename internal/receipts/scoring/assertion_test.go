@@ -133,7 +133,7 @@ func TestSection10Step0AndStep1InvalidProof(t *testing.T) {
 			}},
 		{name: "check 1: a file above the size limit is proof_malformed", detail: "proof_malformed",
 			published: func(c *oneClaim) {
-				c.s.Files[bundle.ProofPath(c.id())] = make([]byte, bundle.MaxFileSize+1)
+				c.s.Files[bundle.ProofPath(c.id())] = make([]byte, bundle.MaxItemSize+1)
 			}},
 		{name: "check 1: another proof_id inside is proof_malformed", detail: "proof_malformed",
 			anchored: nil, published: func(c *oneClaim) {

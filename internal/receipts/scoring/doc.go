@@ -1,6 +1,6 @@
 // Package scoring computes the results of a season from its bundle and nothing
 // else: no clock, network, randomness or floating point, and the same bytes on
-// every machine (docs/bundle-format.md §§9–11 and 13; §n below means that page).
+// every machine (bundle format §§9–11 and 13; §n in this package means that page).
 //
 // What it promises:
 //
