@@ -63,7 +63,7 @@ func (v *visit) proof(id string, d bundle.Disclosure) (*citedProof, error) {
 	p, err := receipt.Parse(data)
 	if err != nil {
 		c.invalid = receipt.DetailProofMalformed
-		return c, nil
+		return c, nil //nolint:nilerr // the fault is the proof's and stands in c.invalid
 	}
 	if c.pending = receipt.Pending(p); c.pending {
 		return c, nil
