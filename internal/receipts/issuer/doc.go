@@ -16,7 +16,7 @@
 //   - A proof is on disk before its caller sees it, in one transaction with the
 //     usage it cost and the answer kept for its idempotency key.
 //   - Proofs are numbered in the order of their commits; the pending batch is what
-//     lies behind the last closed one, and a batch is a range of that order. So a
+//     comes after the last closed one, and a batch is a range of that order. So a
 //     proof is in exactly one batch, and storing a proof queues it.
 //   - A closed batch's root never changes. Its witnesses are obtained one by one,
 //     each verified and made durable before the next step; the batch, and with it

@@ -28,10 +28,12 @@ type caller struct {
 }
 
 // keyCache remembers key rows for a moment, so that the proxy's path does not
-// read the database for each call.
+// read the database for each call. A row that was read before a change is not
+// remembered after it: a proof made after a binding must carry it.
 type keyCache struct {
-	mu   sync.RWMutex
-	rows map[string]cachedKey
+	mu      sync.RWMutex
+	rows    map[string]cachedKey
+	changes uint64
 }
 
 type cachedKey struct {
@@ -39,19 +41,23 @@ type cachedKey struct {
 	at  time.Time
 }
 
-func (c *keyCache) get(fingerprint string, now time.Time) *keyRow {
+// get returns the row, or nil and the count of changes that put wants to see.
+func (c *keyCache) get(fingerprint string, now time.Time) (row *keyRow, changes uint64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	k, ok := c.rows[fingerprint]
 	if age := now.Sub(k.at); !ok || age < 0 || age >= keyCacheTTL {
-		return nil
+		return nil, c.changes
 	}
-	return k.row
+	return k.row, c.changes
 }
 
-func (c *keyCache) put(row *keyRow, now time.Time) {
+func (c *keyCache) put(row *keyRow, now time.Time, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.changes != changes {
+		return
+	}
 	if c.rows == nil || len(c.rows) >= maxCachedKeys {
 		c.rows = map[string]cachedKey{}
 	}
@@ -62,6 +68,7 @@ func (c *keyCache) forget(fingerprint string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.rows, fingerprint)
+	c.changes++
 }
 
 // rawKey reads the key a request carries: X-Api-Key wins over a bearer token.
@@ -83,7 +90,7 @@ func (s *Service) authenticate(ctx context.Context, h http.Header) (*caller, err
 		return nil, invalidKey()
 	}
 	fingerprint, now := fingerprintOf(raw), s.now()
-	row := s.keys.get(fingerprint, now)
+	row, changes := s.keys.get(fingerprint, now)
 	if row == nil {
 		var err error
 		row, err = s.store.key(ctx, fingerprint)
@@ -93,7 +100,7 @@ func (s *Service) authenticate(ctx context.Context, h http.Header) (*caller, err
 		if err != nil {
 			return nil, fmt.Errorf("issuer: read a key: %w", err)
 		}
-		s.keys.put(row, now)
+		s.keys.put(row, now, changes)
 	}
 	if !row.Active || (row.ExpiresAt != "" && now.Format(secondsLayout) >= row.ExpiresAt) {
 		return nil, invalidKey()

@@ -23,7 +23,7 @@ const (
 )
 
 // proxy is POST /v1/proxy from step 7 of T§4.2 on: authentication and the checks
-// of the request alone lie behind it. It returns an answer with a proof, or a
+// of the request alone are done. It returns an answer with a proof, or a
 // refusal without one.
 func (s *Service) proxy(ctx context.Context, c *caller, req *proxyRequest, idempotencyKey string) (*answer, error) {
 	ctx, err := s.resolveTarget(ctx, req.dest)
@@ -141,7 +141,7 @@ type storing struct {
 }
 
 // store returns only after the proof is durable (group commit, one fsync for
-// many). The pending batch is what lies behind the last closed one in the same
+// many). The pending batch is what comes after the last closed one in the same
 // table, so this one insert also queues the proof.
 func (st *storing) store(ctx context.Context) error {
 	s := st.svc

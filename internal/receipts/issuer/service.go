@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,14 +89,6 @@ func (s *Service) now() time.Time { return s.deps.Clock().UTC() }
 func (s *Service) DID() string {
 	_, rest, _ := strings.Cut(s.cfg.BaseURL, "://")
 	return "did:web:" + rest
-}
-
-func (s *Service) host() string {
-	u, err := url.Parse(s.cfg.BaseURL)
-	if err != nil {
-		return s.cfg.BaseURL
-	}
-	return u.Host
 }
 
 // proof reads a stored proof; a *apiError 404 when there is none.

@@ -56,7 +56,7 @@ func (s *storeSQL) batchOf(ctx context.Context, seq int64) (*batchRow, error) {
 		return nil, err
 	}
 	if b.FirstSeq > seq {
-		return nil, fmt.Errorf("issuer: queue position %d lies before batch %s and in none", seq, b.ID)
+		return nil, fmt.Errorf("issuer: queue position %d is before batch %s and in none", seq, b.ID)
 	}
 	return b, nil
 }
