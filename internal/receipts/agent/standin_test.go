@@ -49,7 +49,6 @@ type standIn struct {
 	tokens      map[string]string // season token → API key
 	names       map[string]bool
 	submissions map[string]map[string]*bundle.Submission // by DID, then task
-	calls       map[string]int                           // by method and route
 }
 
 type testKey struct {
@@ -74,7 +73,7 @@ func newStandIn(t *testing.T, o corpus.Options) *standIn {
 		t: t, corpus: c, serve: handler,
 		keys: map[string]*testKey{}, challenges: map[string]string{}, proofs: map[string]*testProof{},
 		tokens: map[string]string{}, names: map[string]bool{},
-		submissions: map[string]map[string]*bundle.Submission{}, calls: map[string]int{},
+		submissions: map[string]map[string]*bundle.Submission{},
 	}
 	s.view, err = c.View()
 	check(t, err)
@@ -106,7 +105,6 @@ func newStandIn(t *testing.T, o corpus.Options) *standIn {
 			t.Errorf("%s %s: no route takes a query", r.Method, r.URL)
 		}
 		s.mu.Lock()
-		s.calls[r.Method+" "+r.URL.Path]++
 		before := s.before
 		s.mu.Unlock()
 		if before != nil && before(w, r) {
@@ -433,12 +431,6 @@ func (s *standIn) submitted(agentDID string) map[string]*bundle.Submission {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.submissions[agentDID])
-}
-
-func (s *standIn) count(route string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls[route]
 }
 
 func (s *standIn) setBefore(f func(w http.ResponseWriter, r *http.Request) bool) {
