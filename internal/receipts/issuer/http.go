@@ -18,6 +18,9 @@ const (
 	corsHeaders = "Authorization, X-Api-Key, X-Idempotency-Key, X-Agent-Identity, X-Agent-Version, Content-Type"
 	corsMethods = "GET, POST, OPTIONS"
 	retryRead   = 3600
+
+	// Written as the source writes it, not in Go's canonical form.
+	proofIDHeader = "X-ArkForge-Proof-ID"
 )
 
 // endpoint answers one route. An *apiError becomes its envelope, any other error
@@ -291,7 +294,7 @@ func (s *Service) writeAnswer(w http.ResponseWriter, a *answer) {
 	h := w.Header()
 	h["X-ArkForge-Proof"] = []string{proofURL(s.cfg.BaseURL, a.ProofID)}
 	h["X-ArkForge-Verified"] = []string{strconv.FormatBool(a.Verified)}
-	h["X-ArkForge-Proof-ID"] = []string{a.ProofID}
+	h[proofIDHeader] = []string{a.ProofID}
 	h["X-ArkForge-Trust-Link"] = []string{s.cfg.BaseURL + "/v/" + a.ProofID}
 	writeJSON(w, a.Status, a.Body)
 }

@@ -189,7 +189,7 @@ func issueUntilKilled(dir, key string) error {
 				handler.ServeHTTP(rec, r)
 				out.Lock()
 				if rec.Code == 200 {
-					fmt.Printf("ACK %s\n", rec.Header()["X-ArkForge-Proof-ID"][0])
+					fmt.Printf("ACK %s\n", rec.Header()[proofIDHeader][0]) //nolint:staticcheck // Written as the source writes it.
 				} else {
 					fmt.Printf("BAD %s\n", rec.Body.String())
 				}
@@ -271,6 +271,7 @@ func (d *diskIssuer) check(t *testing.T, acknowledged []string, counterKey strin
 	ctx := context.Background()
 	rows, err := d.db.Reader().QueryContext(ctx, `SELECT seq, chain FROM issuer_proofs ORDER BY seq`)
 	require.NoError(t, err)
+	defer rows.Close()
 	var seqs []int64
 	var chains []string
 	for rows.Next() {
@@ -280,10 +281,10 @@ func (d *diskIssuer) check(t *testing.T, acknowledged []string, counterKey strin
 		seqs, chains = append(seqs, seq), append(chains, chain)
 	}
 	require.NoError(t, rows.Err())
-	require.NoError(t, rows.Close())
 
 	brows, err := d.db.Reader().QueryContext(ctx, `SELECT `+batchColumns+` FROM issuer_batches ORDER BY first_seq`)
 	require.NoError(t, err)
+	defer brows.Close()
 	var batches []*batchRow
 	for brows.Next() {
 		b := &batchRow{}
@@ -291,7 +292,6 @@ func (d *diskIssuer) check(t *testing.T, acknowledged []string, counterKey strin
 		batches = append(batches, b)
 	}
 	require.NoError(t, brows.Err())
-	require.NoError(t, brows.Close())
 
 	at := 0
 	for _, b := range batches {

@@ -66,11 +66,10 @@ func (s *sliding) put(key string, now time.Time) {
 	if _, known := s.hits[key]; !known && len(s.hits) >= maxTracked {
 		s.shrink(now)
 	}
-	hits := append(s.hits[key], now)
-	if len(hits) > s.limit {
-		hits = hits[len(hits)-s.limit:]
+	s.hits[key] = append(s.hits[key], now)
+	if over := len(s.hits[key]) - s.limit; over > 0 {
+		s.hits[key] = s.hits[key][over:]
 	}
-	s.hits[key] = hits
 }
 
 // take counts one event unless the limit is used up, and reports whether it did.

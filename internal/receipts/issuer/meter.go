@@ -119,7 +119,7 @@ func (m *meter) debit(counterKey string) *debit {
 	return &debit{u: m.of(counterKey), counterKey: counterKey}
 }
 
-func (d *debit) write(tx *sql.Tx, db *storeSQL) error {
+func (d *debit) write(ctx context.Context, tx *sql.Tx, db *storeSQL) error {
 	d.u.mu.Lock()
 	if !d.taken {
 		d.taken = true
@@ -137,7 +137,7 @@ func (d *debit) write(tx *sql.Tx, db *storeSQL) error {
 	}
 	d.u.mu.Unlock()
 	for period, n := range d.units {
-		total, err := db.addUsage(tx, d.counterKey, period, n)
+		total, err := db.addUsage(ctx, tx, d.counterKey, period, n)
 		if err != nil {
 			return fmt.Errorf("count usage: %w", err)
 		}
@@ -183,7 +183,8 @@ func (m *meter) flush(ctx context.Context) error {
 	m.mu.Unlock()
 	for _, k := range keys {
 		d := m.debit(k)
-		if err := m.db.db.Batch(ctx, func(tx *sql.Tx) error { return d.write(tx, m.db) }); err != nil {
+		steady := context.WithoutCancel(ctx)
+		if err := m.db.db.Batch(ctx, func(tx *sql.Tx) error { return d.write(steady, tx, m.db) }); err != nil {
 			d.undo()
 			return err
 		}

@@ -21,10 +21,10 @@ const pageStyle = `body{font:1rem/1.5 system-ui,sans-serif;max-width:52rem;margi
 header{display:flex;justify-content:space-between;flex-wrap:wrap;border-bottom:1px solid #767676}
 .name{margin:0;font-weight:600}nav a{margin-left:.75rem}a{color:#0b4f9e}a[aria-current]{font-weight:700;text-decoration:none;color:inherit}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}code{font-family:ui-monospace,monospace;overflow-wrap:anywhere}
-.state{padding:.75rem 1rem;border-left:.4rem solid #767676;background:#f3f3f3}.anchored{border-color:#1c6b33}.altered{border-color:#9c1c1c}
+.state{padding:.75rem 1rem;border-left:.4rem solid #767676;background:#f3f3f3}.anchored{border-color:#1c6b33}.local{border-color:#8a5a00}.altered{border-color:#9c1c1c}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem}dt{font-weight:600}dd{margin:0}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.4rem .6rem;border:1px solid #767676;vertical-align:top}
-pre{background:#f3f3f3;padding:.75rem 1rem;overflow-x:auto}.limits{font-style:italic}
+pre{background:#f3f3f3;padding:.75rem 1rem;white-space:pre-wrap;overflow-wrap:anywhere}.limits{font-style:italic}
 @media(max-width:36rem){dl{grid-template-columns:1fr}}
 @media(prefers-color-scheme:dark){body{color:#eee;background:#161616}.state,pre{background:#242424}a{color:#8ab8f5}}`
 
@@ -139,7 +139,7 @@ func (s *Service) pageData(d *proofDoc, lang string) (*pageData, error) {
 func (s *Service) anchoredPage(p *pageData, t pageTexts, d *proofDoc, b *batchRow) {
 	authority, _ := s.cfg.authority(b.Provider)
 	independent := authority.Independent
-	p.Rows = append(p.Rows, witnessRow{t.Token + " (" + b.Provider + ")", t.Verified, pick(authority.Independent, t.Independent, t.Local), b.TokenTime})
+	p.Rows = append(p.Rows, witnessRow{t.Token + " (" + b.Provider + ")", t.Verified, pick(authority.Independent, t.Independent, t.Local), pageTime(b.TokenTime)})
 	if b.UUID == "" {
 		p.Rows = append(p.Rows, witnessRow{t.Log, t.NoLog, "", ""})
 	} else {
@@ -151,10 +151,10 @@ func (s *Service) anchoredPage(p *pageData, t pageTexts, d *proofDoc, b *batchRo
 		case entry.Log.Independent:
 			kind, independent = t.Independent, true
 		}
-		at := isoFormat(unixTime(b.IntegratedTime))
+		at := unixTime(b.IntegratedTime).Format(secondsLayout)
 		p.Rows = append(p.Rows, witnessRow{t.Log + " (" + s.cfg.LogProvider + ")", result, kind, at})
 	}
-	p.State, p.StateText = "anchored", t.Anchored
+	p.State, p.StateText = pick(independent, "anchored", "local"), t.Anchored
 	p.StateDetail = pick(independent, t.AnchoredIndependent, t.AnchoredLocal)
 	if !independent {
 		p.Verify = strings.Replace(p.Verify, "prova verify ", "prova verify --require local --trust trust.json ", 1)
@@ -167,6 +167,9 @@ openssl ts -verify -data root.bin -in %s.tsr -CAfile %s`,
 		p.OpenSSL += " -untrusted tsa.crt"
 	}
 }
+
+// pageTime writes a stored instant the way the page writes all of them.
+func pageTime(iso string) string { return strings.TrimSuffix(iso, "+00:00") + "Z" }
 
 func pick(yes bool, a, b string) string {
 	if yes {

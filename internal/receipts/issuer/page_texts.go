@@ -71,7 +71,7 @@ func frenchTexts() pageTexts {
 		AlteredDetail:       "L’enregistrement ne correspond plus à ses engagements. Ne vous y fiez pas.",
 		Check:               "Vérifiez vous-même",
 		CheckText:           "Ne croyez pas cette page sur parole. Le programme vérifie chaque témoin sur votre machine :",
-		OpenSSLText:         "L’horodatage seul, avec OpenSSL (les certificats de l’autorité viennent de l’autorité ou de votre fichier de confiance) :",
+		OpenSSLText:         "L’horodatage seul, avec OpenSSL (les certificats de l’autorité viennent de l’autorité ou de votre fichier de confiance) :", //nolint:misspell // French.
 		NotYet:              "L’horodatage pourra être vérifié quand le lot sera ancré.",
 	}
 }

@@ -142,7 +142,8 @@ type storing struct {
 
 // store returns only after the proof is durable (group commit, one fsync for
 // many). The pending batch is what comes after the last closed one in the same
-// table, so this one insert also queues the proof.
+// table, so this one insert also queues the proof. ctx is one that nobody cancels:
+// a cancelled statement would cost the other members of the commit a second run.
 func (st *storing) store(ctx context.Context) error {
 	s := st.svc
 	for range 8 {
@@ -152,13 +153,13 @@ func (st *storing) store(ctx context.Context) error {
 		units := s.meter.debit(st.caller.CounterKey)
 		recordText, privateText := string(record), string(private)
 		err := s.deps.DB.Batch(ctx, func(tx *sql.Tx) error {
-			if err := s.store.addProof(tx, st.proof, recordText, privateText, st.issue.At); err != nil {
+			if err := s.store.addProof(ctx, tx, st.proof, recordText, privateText, st.issue.At); err != nil {
 				return err
 			}
-			if err := units.write(tx, s.store); err != nil {
+			if err := units.write(ctx, tx, s.store); err != nil {
 				return err
 			}
-			return st.extras(tx)
+			return st.extras(ctx, tx)
 		})
 		if err == nil {
 			if st.declares() {
@@ -181,15 +182,15 @@ func (st *storing) store(ctx context.Context) error {
 	return errors.New("issuer: no free proof id after 8 attempts")
 }
 
-func (st *storing) extras(tx *sql.Tx) error {
+func (st *storing) extras(ctx context.Context, tx *sql.Tx) error {
 	s, c := st.svc, st.caller
 	if st.keepAs != "" && len(st.answer.Body) <= maxKeptAnswer {
-		if err := s.store.keepAnswer(tx, st.keepAs, st.answer, st.issue.At.Add(answerLife)); err != nil {
+		if err := s.store.keepAnswer(ctx, tx, st.keepAs, st.answer, st.issue.At.Add(answerLife)); err != nil {
 			return err
 		}
 	}
 	if st.declares() {
-		return s.store.noteIdentity(tx, c.Fingerprint, st.issue.Identity.Agent.(string))
+		return s.store.noteIdentity(ctx, tx, c.Fingerprint, st.issue.Identity.Agent.(string))
 	}
 	return nil
 }

@@ -104,9 +104,10 @@ type closeRule struct {
 // and none is left out. It returns nil when the rule asks for no batch.
 func (s *storeSQL) fix(ctx context.Context, rule closeRule, build func(chains []string, opened time.Time) (*batchRow, error)) (*batchRow, error) {
 	var fixed *batchRow
+	steady := context.WithoutCancel(ctx)
 	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
 		fixed = nil
-		chains, seqs, opened, err := nextPending(tx, rule.size)
+		chains, seqs, opened, err := nextPending(steady, tx, rule.size)
 		if err != nil || len(chains) == 0 {
 			return err
 		}
@@ -118,14 +119,14 @@ func (s *storeSQL) fix(ctx context.Context, rule closeRule, build func(chains []
 			return err
 		}
 		b.FirstSeq, b.LastSeq, b.Reason = seqs[0], seqs[len(seqs)-1], rule.reason
-		if b.ID, err = freeBatchID(tx, opened); err != nil {
+		if b.ID, err = freeBatchID(steady, tx, opened); err != nil {
 			return err
 		}
 		marks := make([]string, len(b.fields()))
 		for i := range marks {
 			marks[i] = fmt.Sprintf("$%d", i+1)
 		}
-		if _, err := tx.Exec(`INSERT INTO issuer_batches (`+batchColumns+`) VALUES (`+strings.Join(marks, ", ")+`)`, b.fields()...); err != nil {
+		if _, err := tx.ExecContext(steady, `INSERT INTO issuer_batches (`+batchColumns+`) VALUES (`+strings.Join(marks, ", ")+`)`, b.fields()...); err != nil {
 			return fmt.Errorf("fix a batch: %w", err)
 		}
 		fixed = b
@@ -134,8 +135,8 @@ func (s *storeSQL) fix(ctx context.Context, rule closeRule, build func(chains []
 	return fixed, err
 }
 
-func nextPending(tx *sql.Tx, size int) (chains []string, seqs []int64, opened time.Time, err error) {
-	rows, err := tx.Query(`SELECT seq, chain, queued_at FROM issuer_proofs
+func nextPending(ctx context.Context, tx *sql.Tx, size int) (chains []string, seqs []int64, opened time.Time, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT seq, chain, queued_at FROM issuer_proofs
 		WHERE seq > (SELECT COALESCE(MAX(last_seq), 0) FROM issuer_batches) ORDER BY seq LIMIT $1`, size)
 	if err != nil {
 		return nil, nil, time.Time{}, err
@@ -157,11 +158,11 @@ func nextPending(tx *sql.Tx, size int) (chains []string, seqs []int64, opened ti
 
 // freeBatchID is the id of T§1; of several batches opened in one millisecond the
 // later ones take the next free one.
-func freeBatchID(tx *sql.Tx, opened time.Time) (string, error) {
+func freeBatchID(ctx context.Context, tx *sql.Tx, opened time.Time) (string, error) {
 	for at := opened; ; at = at.Add(time.Millisecond) {
 		id := batchID(at)
 		var n int
-		if err := tx.QueryRow(`SELECT COUNT(*) FROM issuer_batches WHERE batch_id = $1`, id).Scan(&n); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM issuer_batches WHERE batch_id = $1`, id).Scan(&n); err != nil {
 			return "", err
 		}
 		if n == 0 {
@@ -218,7 +219,7 @@ func (s *storeSQL) setFailed(ctx context.Context, id, fault string, next time.Ti
 
 func (s *storeSQL) update(ctx context.Context, text string, args ...any) error {
 	return s.db.Batch(ctx, func(tx *sql.Tx) error {
-		_, err := tx.Exec(text, args...)
+		_, err := tx.ExecContext(context.WithoutCancel(ctx), text, args...)
 		return err
 	})
 }

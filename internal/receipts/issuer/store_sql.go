@@ -42,7 +42,7 @@ func openStore(ctx context.Context, db *store.DB) (*storeSQL, error) {
 		{&s.bumpUsage, `INSERT INTO issuer_usage (counter_key, period, used) VALUES ($1, $2, $3)
 			ON CONFLICT (counter_key, period) DO UPDATE SET used = issuer_usage.used + $3 RETURNING used`},
 	} {
-		if *p.stmt, err = db.Writer().PrepareContext(ctx, p.text); err != nil {
+		if *p.stmt, err = db.Writer().PrepareContext(ctx, p.text); err != nil { //nolint:sqlclosecheck // storeSQL.close does.
 			return nil, fmt.Errorf("issuer: prepare a statement: %w", err)
 		}
 	}
@@ -88,7 +88,7 @@ func (s *storeSQL) key(ctx context.Context, fingerprint string) (*keyRow, error)
 func (s *storeSQL) addKey(ctx context.Context, k *keyRow) (bool, error) {
 	var added bool
 	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
-		res, err := tx.Exec(`INSERT INTO issuer_keys (`+keyColumns+`)
+		res, err := tx.ExecContext(context.WithoutCancel(ctx), `INSERT INTO issuer_keys (`+keyColumns+`)
 			VALUES ($1, $2, $3, 1, $4, $5, $6, $7, '', '', '', '', 0) ON CONFLICT DO NOTHING`,
 			k.Fingerprint, k.CounterKey, string(k.Plan), k.CreatedAt, k.ExpiresAt, k.Email, k.Ref)
 		if err != nil {
@@ -111,8 +111,8 @@ func (s *storeSQL) emailTaken(ctx context.Context, email string) (bool, error) {
 
 // noteIdentity records the identity a key declared (T§4.9). A second, different
 // one marks the key for ever.
-func (s *storeSQL) noteIdentity(tx *sql.Tx, fingerprint, identity string) error {
-	_, err := tx.Exec(`UPDATE issuer_keys SET
+func (s *storeSQL) noteIdentity(ctx context.Context, tx *sql.Tx, fingerprint, identity string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE issuer_keys SET
 		identity_mismatch = CASE WHEN declared_identity <> '' AND declared_identity <> $2 THEN 1 ELSE identity_mismatch END,
 		declared_identity = $2 WHERE fingerprint = $1`, fingerprint, identity)
 	if err != nil {
@@ -150,10 +150,10 @@ type challenge struct {
 
 func (s *storeSQL) addChallenge(ctx context.Context, hash string, c challenge, now time.Time) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(`DELETE FROM issuer_challenges WHERE expires_at <= $1`, now.Unix()); err != nil {
+		if _, err := tx.ExecContext(context.WithoutCancel(ctx), `DELETE FROM issuer_challenges WHERE expires_at <= $1`, now.Unix()); err != nil {
 			return fmt.Errorf("forget old challenges: %w", err)
 		}
-		_, err := tx.Exec(`INSERT INTO issuer_challenges (challenge_sha256, fingerprint, did, public_key, expires_at)
+		_, err := tx.ExecContext(context.WithoutCancel(ctx), `INSERT INTO issuer_challenges (challenge_sha256, fingerprint, did, public_key, expires_at)
 			VALUES ($1, $2, $3, $4, $5)`, hash, c.Fingerprint, c.DID, c.PublicKey, c.ExpiresAt)
 		if err != nil {
 			return fmt.Errorf("store a challenge: %w", err)
@@ -167,7 +167,7 @@ func (s *storeSQL) addChallenge(ctx context.Context, hash string, c challenge, n
 func (s *storeSQL) takeChallenge(ctx context.Context, hash string) (challenge, error) {
 	var c challenge
 	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRow(`DELETE FROM issuer_challenges WHERE challenge_sha256 = $1
+		return tx.QueryRowContext(context.WithoutCancel(ctx), `DELETE FROM issuer_challenges WHERE challenge_sha256 = $1
 			RETURNING fingerprint, did, public_key, expires_at`, hash).Scan(&c.Fingerprint, &c.DID, &c.PublicKey, &c.ExpiresAt)
 	})
 	return c, err
@@ -177,24 +177,24 @@ func (s *storeSQL) takeChallenge(ctx context.Context, hash string) (challenge, e
 func (s *storeSQL) bind(ctx context.Context, fingerprint, did, method, at string) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var old pastBinding
-		err := tx.QueryRow(`SELECT verified_did, bound_at, verified_method FROM issuer_keys WHERE fingerprint = $1`, fingerprint).
+		err := tx.QueryRowContext(context.WithoutCancel(ctx), `SELECT verified_did, bound_at, verified_method FROM issuer_keys WHERE fingerprint = $1`, fingerprint).
 			Scan(&old.DID, &old.BoundAt, &old.Method)
 		if err != nil {
 			return fmt.Errorf("read the key to bind: %w", err)
 		}
 		if old.DID != "" && (old.DID != did || old.Method != method) {
-			_, err := tx.Exec(`INSERT INTO issuer_did_history (fingerprint, position, did, bound_at, method, unbound_at)
+			_, err := tx.ExecContext(context.WithoutCancel(ctx), `INSERT INTO issuer_did_history (fingerprint, position, did, bound_at, method, unbound_at)
 				SELECT $1, COUNT(*), $2, $3, $4, $5 FROM issuer_did_history WHERE fingerprint = $1`,
 				fingerprint, old.DID, old.BoundAt, old.Method, at)
 			if err != nil {
 				return fmt.Errorf("append to the binding history: %w", err)
 			}
 		}
-		if _, err := tx.Exec(`UPDATE issuer_keys SET verified_did = $2, verified_method = $3, bound_at = $4 WHERE fingerprint = $1`,
+		if _, err := tx.ExecContext(context.WithoutCancel(ctx), `UPDATE issuer_keys SET verified_did = $2, verified_method = $3, bound_at = $4 WHERE fingerprint = $1`,
 			fingerprint, did, method, at); err != nil {
 			return fmt.Errorf("bind the key: %w", err)
 		}
-		if _, err := tx.Exec(`INSERT INTO issuer_key_dids (fingerprint, did) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+		if _, err := tx.ExecContext(context.WithoutCancel(ctx), `INSERT INTO issuer_key_dids (fingerprint, did) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
 			fingerprint, did); err != nil {
 			return fmt.Errorf("record the binding: %w", err)
 		}
@@ -233,16 +233,16 @@ func (s *storeSQL) usage(ctx context.Context, counterKey, period string) (int64,
 	return used, err
 }
 
-func (s *storeSQL) addUsage(tx *sql.Tx, counterKey, period string, n int64) (total int64, err error) {
-	err = tx.Stmt(s.bumpUsage).QueryRow(counterKey, period, n).Scan(&total)
+func (s *storeSQL) addUsage(ctx context.Context, tx *sql.Tx, counterKey, period string, n int64) (total int64, err error) {
+	err = tx.StmtContext(ctx, s.bumpUsage).QueryRowContext(ctx, counterKey, period, n).Scan(&total) //nolint:sqlclosecheck // The transaction closes it.
 	return total, err
 }
 
 // errProofIDTaken asks the caller for another id.
 var errProofIDTaken = errors.New("issuer: the proof id is taken")
 
-func (s *storeSQL) addProof(tx *sql.Tx, p *sealed, record, private string, queuedAt time.Time) error {
-	res, err := tx.Stmt(s.insertProof).Exec(p.ID, p.Chain, queuedAt.UnixMicro(), record, private)
+func (s *storeSQL) addProof(ctx context.Context, tx *sql.Tx, p *sealed, record, private string, queuedAt time.Time) error {
+	res, err := tx.StmtContext(ctx, s.insertProof).ExecContext(ctx, p.ID, p.Chain, queuedAt.UnixMicro(), record, private) //nolint:sqlclosecheck // The transaction closes it.
 	if err != nil {
 		return fmt.Errorf("store a proof: %w", err)
 	}
@@ -277,7 +277,7 @@ func (s *storeSQL) proof(ctx context.Context, id string) (*proofRow, error) {
 // countView adds a view and returns their number.
 func (s *storeSQL) countView(ctx context.Context, id string) (views int64, err error) {
 	err = s.db.Batch(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRow(`INSERT INTO issuer_views (proof_id, views) VALUES ($1, 1)
+		return tx.QueryRowContext(context.WithoutCancel(ctx), `INSERT INTO issuer_views (proof_id, views) VALUES ($1, 1)
 			ON CONFLICT (proof_id) DO UPDATE SET views = issuer_views.views + 1 RETURNING views`, id).Scan(&views)
 	})
 	return views, err
@@ -303,12 +303,12 @@ func (s *storeSQL) answer(ctx context.Context, name string, now time.Time) (*ans
 	return a, nil
 }
 
-func (s *storeSQL) keepAnswer(tx *sql.Tx, name string, a *answer, until time.Time) error {
+func (s *storeSQL) keepAnswer(ctx context.Context, tx *sql.Tx, name string, a *answer, until time.Time) error {
 	verified := 0
 	if a.Verified {
 		verified = 1
 	}
-	_, err := tx.Exec(`INSERT INTO issuer_answers (name, expires_at, status, proof_id, verified, body)
+	_, err := tx.ExecContext(ctx, `INSERT INTO issuer_answers (name, expires_at, status, proof_id, verified, body)
 		VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (name) DO UPDATE SET expires_at = $2, status = $3, proof_id = $4, verified = $5, body = $6`,
 		name, until.Unix(), a.Status, a.ProofID, verified, a.Body)
@@ -320,7 +320,7 @@ func (s *storeSQL) keepAnswer(tx *sql.Tx, name string, a *answer, until time.Tim
 
 func (s *storeSQL) forgetAnswers(ctx context.Context, now time.Time) error {
 	return s.db.Batch(ctx, func(tx *sql.Tx) error {
-		_, err := tx.Exec(`DELETE FROM issuer_answers WHERE expires_at <= $1`, now.Unix())
+		_, err := tx.ExecContext(context.WithoutCancel(ctx), `DELETE FROM issuer_answers WHERE expires_at <= $1`, now.Unix())
 		return err
 	})
 }

@@ -183,7 +183,7 @@ func normalizePath(path string) string {
 		switch p {
 		case ".":
 		case "..":
-			if len(out) > 0 && !(len(out) == 1 && out[0] == "") {
+			if len(out) > 1 || (len(out) == 1 && out[0] != "") {
 				out = out[:len(out)-1]
 			}
 		default:
