@@ -50,8 +50,8 @@ func (c *Corpus) Catalogue() ([]string, error) {
 	return urls, nil
 }
 
-// View gives the frozen values of the resources that the manifest lists. It keeps
-// what it has parsed and is not safe for concurrent use.
+// View gives the frozen values of the resources that the manifest lists. It is not
+// safe for concurrent use.
 func (c *Corpus) View() (*View, error) {
 	entries, err := readManifest(c.Manifest)
 	if err != nil {
@@ -69,7 +69,9 @@ func (c *Corpus) View() (*View, error) {
 	return v, nil
 }
 
-// View is a corpus as values; it is a [track.Corpus].
+// View is a corpus as values; it is a [track.Corpus]. Pages of common lists are long
+// and read again for every task, so they are kept once parsed; records are short and
+// many, so they are not.
 type View struct {
 	files     map[string][]byte
 	resources []string
@@ -92,7 +94,9 @@ func (v *View) Value(resource string) (any, bool) {
 	if err != nil {
 		return nil, false
 	}
-	v.parsed[resource] = value
+	if strings.HasPrefix(resource, "/listes/") || strings.HasPrefix(resource, "/mesures-restrictives/") {
+		v.parsed[resource] = value
+	}
 	return value, true
 }
 

@@ -33,8 +33,9 @@ func validFile(name string) bool {
 // must be among them, with the body of an absent reference. The bytes are sorted
 // by resource, one entry a line; their SHA-256 is the manifest hash (D6).
 func ManifestFor(files map[string][]byte, host string, absent []string) ([]byte, error) {
+	// By resource: its file and its response hash.
 	resources := make(map[string]string, len(files))
-	values := make(map[string]any, len(files))
+	hashes := make(map[string]string, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !validFile(name) {
 			return nil, fmt.Errorf("files/%s: a file's name must be segments of A-Z a-z 0-9 . _ - only", name)
@@ -52,7 +53,7 @@ func ManifestFor(files map[string][]byte, host string, absent []string) ([]byte,
 			return nil, fmt.Errorf("files/%s: /resource must be %q", name, "/"+strings.TrimSuffix(name, ".json"))
 		}
 		resources[resource.(string)] = name
-		values[resource.(string)] = v
+		hashes[resource.(string)] = hexSum(v)
 	}
 	for _, resource := range absent {
 		if name, ok := resources[resource]; !ok || !bytes.Equal(files[name], absentBody(resource)) {
@@ -65,12 +66,12 @@ func ManifestFor(files map[string][]byte, host string, absent []string) ([]byte,
 			out = append(out, ',')
 		}
 		out = append(out, '\n')
-		out = canonjson.AppendCompact(out, manifestEntry(resource, resources[resource], values[resource], host))
+		out = canonjson.AppendCompact(out, manifestEntry(resource, resources[resource], hashes[resource], host))
 	}
 	return append(out, "\n]\n"...), nil
 }
 
-func manifestEntry(resource, file string, value any, host string) *canonjson.Object {
+func manifestEntry(resource, file, responseHash, host string) *canonjson.Object {
 	var url, request any
 	if !strings.HasPrefix(resource, systemPrefix) {
 		url, request = host+resource, RequestHash(host+resource)
@@ -79,7 +80,7 @@ func manifestEntry(resource, file string, value any, host string) *canonjson.Obj
 		"resource", resource,
 		"url", url,
 		"request_sha256", request,
-		"response_sha256", hexSum(value),
+		"response_sha256", responseHash,
 		"file", file,
 	)
 }
