@@ -1,0 +1,79 @@
+package index
+
+import (
+	"github.com/prova-dev/prova/evidence/receipt"
+	"github.com/prova-dev/prova/internal/receipts/bundle"
+)
+
+// The words of bundle format §9.2 and §10 that no other package names.
+const (
+	stateSubmitted    = "submitted"
+	stateNotSubmitted = "not_submitted"
+	stateRejected     = "rejected"
+	statePending      = "pending"
+
+	reasonAbsent        = "absent"
+	reasonNotConforming = "not_conforming"
+
+	incidentInstrument = "instrument_fault"
+)
+
+// wordFamily is a set of words of the bundle format, each with a text
+// "<family>.<word>" in both catalogues.
+type wordFamily struct {
+	name  string
+	words []string
+}
+
+// vocabulary is every word of the bundle format that a page can have to say. A
+// test holds it against the format and the catalogues.
+func vocabulary() []wordFamily {
+	return []wordFamily{
+		{"status", []string{bundle.StatusSupported, bundle.StatusUnsupported, bundle.StatusInstrumentFault, bundle.StatusPending}},
+		{"cause", causes()},
+		{"detail", []string{
+			receipt.DetailProofMissing, receipt.DetailProofMalformed, receipt.DetailCommitmentsMissing, receipt.DetailCommitmentsMalformed,
+			receipt.DetailChainMismatch, receipt.DetailIssuerKeyRefused, receipt.DetailSignatureInvalid, receipt.DetailBatchMalformed,
+			receipt.DetailPathLength, receipt.DetailPathMismatch, receipt.DetailTokenMissing, receipt.DetailTokenInvalid,
+			receipt.DetailWitnessNotIndependent, receipt.DetailLogEntryMissing, receipt.DetailLogEntryInvalid,
+			receipt.DetailDisclosureMismatch, receipt.DetailTokenOutsideWindow,
+			receipt.DetailSpecVersionTooOld, receipt.DetailDisclosedMismatch, receipt.DetailIdentityUnverified, receipt.DetailIdentityOtherDID,
+			"request_hash_differs", "response_hash_differs", "field_absent", "value_differs",
+			"/_systeme/403", "/_systeme/503", "/_systeme/400",
+		}},
+		{"state", []string{stateSubmitted, stateNotSubmitted, stateRejected, statePending}},
+		{"reason", []string{
+			reasonAbsent, reasonNotConforming, "over_cap", "outside_task_graph", "field_not_probative",
+			"common_list_entry_not_concerned", "below_minimum", "below_own_minimum",
+		}},
+		{"rule", []string{"a", "b", "c", "d", "e", "f", "g", "h"}},
+		{"incident", []string{incidentInstrument, receipt.IncidentFlatField}},
+		{"flat", []string{
+			"hashes.request", "hashes.response", "agent_identity", "agent_identity_verified", "did_resolution_status", "identity_consistent",
+		}},
+		{"refusal", []string{
+			bundle.ReasonFreezeMissing, bundle.ReasonFreezePending, bundle.ReasonFreezeInvalid, bundle.ReasonFreezeLate,
+			bundle.ReasonFreezeStatement, bundle.ReasonRules, bundle.ReasonManifest, bundle.ReasonKey, bundle.ReasonCorpus,
+		}},
+		{"kind", []string{bundle.KindReference, bundle.KindCommunity}},
+		{"family", []string{"P1", "P2", "P3", "P4", "P5"}},
+		{"verdict", []string{"conforme", "non_conforme", "indeterminable", "aucune_option_valide"}},
+		{"season_state", []string{StateDraft, StateFrozen, StateOpen, StateClosed, StateScored, StatePublished}},
+		{"witness", witnesses()},
+		{"witness_what", witnesses()},
+		{"witness_status", []string{string(receipt.OK), string(receipt.Fail), string(receipt.Waiting), string(receipt.NotChecked)}},
+		{"proof_verdict", []string{string(receipt.VerdictValid), string(receipt.VerdictPending), string(receipt.VerdictInvalid)}},
+	}
+}
+
+// causes are the four of specification §4.1, in their order.
+func causes() []string {
+	return []string{bundle.CauseInvalidProof, bundle.CauseIdentityNotBound, bundle.CauseResourceMismatch, bundle.CauseValueMismatch}
+}
+
+func witnesses() []string {
+	return []string{
+		receipt.WitnessIdentity, receipt.WitnessChain, receipt.WitnessDisclosure, receipt.WitnessSignature,
+		receipt.WitnessBatch, receipt.WitnessTimestamp, receipt.WitnessLog,
+	}
+}
