@@ -67,3 +67,31 @@ func TestExamplePythonAgentSubmitsItselfAndReachesTheKey(t *testing.T) {
 		}
 	}
 }
+
+func TestExampleAgentsSayWhatFailedAndExitWithAStatus(t *testing.T) {
+	needs(t, "sh", "curl", "jq", "python3")
+	s := newStandIn(t, practice())
+	a, w := s.join("A")
+	unknown := *a
+	unknown.APIKey = "mcp_free_unknown"
+	for _, command := range []string{"sh " + exampleFile(t, "shell/agent.sh"), "python3 " + exampleFile(t, "python/agent.py")} {
+		for name, c := range map[string]struct {
+			access *Access
+			work   *Work
+			status int
+			want   string
+		}{
+			"a key that is unknown":      {&unknown, w, 1, "Invalid or missing API key"},
+			"an input without the track": {a, &Work{Season: 1, Tracks: map[string]TrackWork{"other": {}}}, 65, "no track conformite"},
+		} {
+			var log bytes.Buffer
+			out, err := RunCommand(t.Context(), c.access, c.work, command, RunOptions{Stderr: &log})
+			if err != nil || out.ExitStatus != c.status || len(out.Submitted) != 0 || !strings.Contains(log.String(), c.want) {
+				t.Errorf("%s with %s: %+v, %v\n%s", command, name, out, err, &log)
+			}
+		}
+	}
+	if n := len(s.submitted(a.AgentDID)); n != 0 {
+		t.Errorf("%d submissions were recorded", n)
+	}
+}

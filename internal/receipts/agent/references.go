@@ -42,7 +42,7 @@ func References() []Reference {
 		{
 			Slug: "expected-values", Name: "Expected Values", Run: perTask(expectedValues),
 			Describe: map[string]string{
-				"fr": "Consulte les bonnes ressources et affirme les valeurs attendues au lieu de celles reçues.",
+				"fr": "Consulte les bonnes ressources et affirme les valeurs qu’il attend plutôt que celles reçues.",
 				"en": "Consults the right resources and asserts the values it expects instead of those it received.",
 			},
 		},
