@@ -30,7 +30,7 @@ func (s *Server) build(ctx context.Context, runs map[string]bool, public, intern
 			public.Handle("GET /api/v1/log", embedded)
 		}
 	}
-	if runs[ServiceSeason] || runs[ServiceWorker] {
+	if runs[ServiceSeason] || runs[ServiceIndex] || runs[ServiceWorker] {
 		secret, err := c.challengeSecret()
 		if err != nil {
 			return err
@@ -41,6 +41,14 @@ func (s *Server) build(ctx context.Context, runs map[string]bool, public, intern
 	}
 	if runs[ServiceSeason] {
 		public.Handle("/v1/season/", s.season.Handler())
+	}
+	if runs[ServiceIndex] {
+		site, err := newSite(ctx, s)
+		if err != nil {
+			return err
+		}
+		s.site = site
+		public.Handle("/", site.Handler())
 	}
 	return nil
 }

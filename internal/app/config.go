@@ -50,7 +50,7 @@ type ListenConfig struct {
 // StoreConfig names the database.
 type StoreConfig struct {
 	// URL is "sqlite:PATH" (relative to dir) or "postgres://…".
-	URL string `koanf:"url"`
+	URL string `koanf:"url" secret:"url"`
 }
 
 // ChallengeConfig is the gate of the challenge secret (§2.3).

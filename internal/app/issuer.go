@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -118,6 +117,10 @@ func openIssuer(ctx context.Context, c *Config, db *store.DB, clock func() time.
 	if err != nil {
 		return nil, err
 	}
+	internalSecret, err := secretFile(c.path(filepath.Join("keys", "internal.secret")), func() ([]byte, error) { return randomHex(32) })
+	if err != nil {
+		return nil, err
+	}
 	guard, err := httpx.NewGuard(httpx.GuardOptions{Upstreams: c.Upstreams})
 	if err != nil {
 		return nil, err
@@ -149,12 +152,13 @@ func openIssuer(ctx context.Context, c *Config, db *store.DB, clock func() time.
 		Open:          c.Challenge.Open,
 		Keys:          c.Challenge.Keys,
 	}
+	conf.Internal = issuer.ServiceSecret{Value: strings.TrimSpace(string(internalSecret))}
 	conf.UpstreamTimeout = c.Issuer.UpstreamTimeout
 	conf.Authorities, conf.Logs = w.authorities, w.logs
 	conf.LogProvider, conf.LogURL, conf.LogSearchURL = w.logProvider, w.logURL, w.searchURL
 	service, err := newIssuer(ctx, c, conf, issuer.Deps{
 		DB: db, Signer: signer, Stampers: w.stampers, Log: w.log, Guard: guard,
-		MX: lookupMX, Clock: clock, Rand: rand.Reader, Logger: logger,
+		DIDs: issuer.NewDIDFetcher(guard), MX: issuer.LookupMX, Clock: clock, Rand: rand.Reader, Logger: logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, w.close())
@@ -202,19 +206,6 @@ func (c *Config) challengeSecret() (string, error) {
 		return "", fmt.Errorf("challenge.secret_file: %s holds fewer than 16 characters: a short secret could be guessed and is never redacted", c.Challenge.SecretFile)
 	}
 	return secret, nil
-}
-
-// lookupMX reports whether a domain takes mail. Only a definite "no such record"
-// is a no; any other trouble lets the sign-up pass (T§3.1).
-func lookupMX(ctx context.Context, domain string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	records, err := net.DefaultResolver.LookupMX(ctx, domain)
-	var dns *net.DNSError
-	if errors.As(err, &dns) && dns.IsNotFound {
-		return false, nil
-	}
-	return len(records) > 0, err
 }
 
 // trust is what a verifier of this issuer's proofs must believe: the proposal

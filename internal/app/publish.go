@@ -65,14 +65,14 @@ func (o *Operator) assemble(ctx context.Context, w *bundle.Writer, s *season.Sna
 	if err != nil {
 		return err
 	}
-	document, err := seasonDocument(s)
+	document, err := s.Document()
 	if err != nil {
 		return err
 	}
 	err = errors.Join(
 		w.PutJSON("season.json", document),
 		w.Put("trust.json", trust.JSON()),
-		w.PutJSON("enrolments.json", enrolmentsDocument(s)))
+		w.PutJSON("enrolments.json", s.EnrolmentsDocument()))
 	if err != nil {
 		return err
 	}

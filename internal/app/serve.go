@@ -56,6 +56,7 @@ type Server struct {
 	db      *store.DB
 	issuer  *issuerParts
 	season  *season.Service
+	site    *site
 	group   *errgroup.Group
 	cancel  context.CancelFunc
 	servers []*http.Server
@@ -104,6 +105,11 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 	if err != nil {
 		return nil, err
 	}
+	if s.issuer != nil {
+		if err := s.issuer.service.Register(metrics); err != nil {
+			return nil, err
+		}
+	}
 	internal.Handle("GET /metrics", obs.MetricsHandler(metrics))
 	internal.HandleFunc("GET /health", s.health)
 	s.serve(listeners.public, httpx.Chain(observe(requests, s.clock, public),
@@ -121,6 +127,9 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 	if runs[ServiceWorker] && s.issuer != nil {
 		group.Go(func() error { return s.issuer.service.Run(ctx) })
 		group.Go(func() error { return s.forceBatches(ctx, s.season) })
+	}
+	if s.site != nil {
+		group.Go(func() error { return s.site.follow(ctx) })
 	}
 	return s, nil
 }

@@ -4,6 +4,8 @@ import "github.com/spf13/cobra"
 
 // commands lists the constructors of all commands, in the order of the help.
 var commands = []func(*Env) *cobra.Command{
+	newDemoCmd,
+	newRunCmd,
 	newConfigCmd,
 	newServeCmd,
 	newSeasonCmd,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,11 @@ Several processes may share one PostgreSQL database.`,
   prova serve --config prova.toml --only season,index`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range only {
+				if !slices.Contains(app.Services(), name) {
+					return usageError("--only: %q is no service: want %s", name, strings.Join(app.Services(), ", "))
+				}
+			}
 			c, err := loadConfig(env, cmd)
 			if err != nil {
 				return err

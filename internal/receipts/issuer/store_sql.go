@@ -234,6 +234,7 @@ func (s *storeSQL) usage(ctx context.Context, counterKey, period string) (int64,
 }
 
 func (s *storeSQL) addUsage(ctx context.Context, tx *sql.Tx, counterKey, period string, n int64) (total int64, err error) {
+	//nolint:sqlclosecheck // A statement bound to a transaction is closed with it.
 	err = tx.StmtContext(ctx, s.bumpUsage).QueryRowContext(ctx, counterKey, period, n).Scan(&total) //nolint:sqlclosecheck // The transaction closes it.
 	return total, err
 }
@@ -242,6 +243,7 @@ func (s *storeSQL) addUsage(ctx context.Context, tx *sql.Tx, counterKey, period 
 var errProofIDTaken = errors.New("issuer: the proof id is taken")
 
 func (s *storeSQL) addProof(ctx context.Context, tx *sql.Tx, p *sealed, record, private string, queuedAt time.Time) error {
+	//nolint:sqlclosecheck // A statement bound to a transaction is closed with it.
 	res, err := tx.StmtContext(ctx, s.insertProof).ExecContext(ctx, p.ID, p.Chain, queuedAt.UnixMicro(), record, private) //nolint:sqlclosecheck // The transaction closes it.
 	if err != nil {
 		return fmt.Errorf("store a proof: %w", err)

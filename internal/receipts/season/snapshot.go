@@ -60,6 +60,28 @@ func (s *Service) freezeRecord(ctx context.Context, number int64, f *frozen) (Fr
 	}, err
 }
 
+// Announced is what may be known of a season at any time: its state and, by
+// track, the freezes in force. Before the whole season is frozen there are none.
+func (s *Service) Announced(ctx context.Context, number int64) (Season, []FreezeRecord, error) {
+	season, err := s.Season(ctx, number)
+	if err != nil || !season.State.Reached(Frozen) {
+		return season, nil, err
+	}
+	tracks, err := s.tracks(ctx, season.Definition)
+	if err != nil {
+		return season, nil, err
+	}
+	records := make([]FreezeRecord, 0, len(season.Tracks))
+	for _, name := range season.Tracks {
+		record, err := s.freezeRecord(ctx, number, tracks[name])
+		if err != nil {
+			return season, nil, err
+		}
+		records = append(records, record)
+	}
+	return season, records, nil
+}
+
 // Submissions iterates over the submissions of a closed season, by DID and task,
 // each as the bytes that were acknowledged. Memory does not grow with their
 // number. The iteration ends with the first error.

@@ -1,24 +1,15 @@
-package app
+package season
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
-	"github.com/prova-dev/prova/internal/receipts/season"
 )
 
-// seasonDocument is season.json (bundle-format §2). Tasks are the frozen value,
+// Document is season.json (bundle-format §2). Tasks are the frozen value,
 // untouched: the rules hash covers it.
-func seasonDocument(s *season.Snapshot) (*canonjson.Object, error) {
-	required, local := []any{"timestamp"}, "refused"
-	if s.Witnesses.RequireLog {
-		required = append(required, "log")
-	}
-	if s.Witnesses.AllowLocal {
-		local = "allowed"
-	}
+func (s *Snapshot) Document() (*canonjson.Object, error) {
 	tracks := canonjson.NewObject()
 	for _, f := range s.Freezes {
 		tasks, err := canonjson.ParseStrict(f.Tasks)
@@ -38,10 +29,10 @@ func seasonDocument(s *season.Snapshot) (*canonjson.Object, error) {
 		tracks.Set(f.Track, canonjson.NewObject("corpus_host", f.CorpusHost, "tasks", tasks, "freeze", freeze))
 	}
 	document := canonjson.NewObject(
-		"format", "prova-season-bundle/1", "season", s.Number,
-		"opens", s.Opens.UTC().Format(time.RFC3339), "closes", s.Closes.UTC().Format(time.RFC3339),
+		"format", "prova-season-bundle/1", "season", canonjson.NewInt(s.Number),
+		"opens", s.Opens.Format(secondLayout), "closes", s.Closes.Format(secondLayout),
 		"season_host", s.Host,
-		"witness_policy", canonjson.NewObject("required", required, "local", local),
+		"witness_policy", s.policy(),
 		"tracks", tracks)
 	if s.Practice {
 		// Unknown members of season.json are kept and ignored; readers are told.
@@ -50,8 +41,8 @@ func seasonDocument(s *season.Snapshot) (*canonjson.Object, error) {
 	return document, nil
 }
 
-// enrolmentsDocument is enrolments.json (bundle-format §8).
-func enrolmentsDocument(s *season.Snapshot) []any {
+// EnrolmentsDocument is enrolments.json (bundle-format §8).
+func (s *Snapshot) EnrolmentsDocument() []any {
 	out := make([]any, 0, len(s.Enrolments))
 	for _, e := range s.Enrolments {
 		linked := make([]any, 0, len(e.LinkedDIDs))
@@ -64,7 +55,7 @@ func enrolmentsDocument(s *season.Snapshot) []any {
 		}
 		entry := canonjson.NewObject(
 			"agent_did", e.AgentDID, "agent_name", e.AgentName, "declared_stack", stack,
-			"enrolled_at", e.EnrolledAt.UTC().Format("2006-01-02T15:04:05.000000Z"),
+			"enrolled_at", e.EnrolledAt.UTC().Format(microLayout),
 			"kind", e.Kind, "linked_dids", linked)
 		if e.Kind == bundle.KindReference && e.Run != nil {
 			entry.Set("run", canonjson.NewObject(
