@@ -40,7 +40,7 @@ deps: ## Install the Debian packages that the tests use, when missing
 	@scripts/deps.sh
 
 fmt: ## Fail when a file is not gofmt-clean
-	@out="$$(gofmt -l $$(git ls-files '*.go'))"; if [ -n "$$out" ]; then echo "not gofmt-clean: $$out"; echo "fix: gofmt -w $$out"; exit 1; fi
+	@out="$$("$$($(GO) env GOROOT)/bin/gofmt" -l $$(git ls-files '*.go'))"; if [ -n "$$out" ]; then echo "not gofmt-clean: $$out"; echo "fix: gofmt -w $$out"; exit 1; fi
 
 vet:
 	$(GO) vet ./...
