@@ -59,8 +59,9 @@
 //
 // Refused, because nothing covers them: CRLs, unsigned attributes, certificates
 // other than X.509, a failInfo in a granted response, any byte left over at any
-// level. A token that carries certificates must carry the signer's (RFC 3161
-// §2.4.1): a spoiled copy inside is not made good by one outside.
+// level. A token that carries more than certificates of authorities must carry the
+// signer's (RFC 3161 §2.4.1): a spoiled copy inside is not made good by one
+// outside. With issuers only, the signer's may be supplied like any other.
 //
 // # Policy on algorithms
 //

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 )
 
@@ -149,13 +150,15 @@ func (sd *signedData) parseCertificates() ([]*x509.Certificate, error) {
 }
 
 // findSigner looks for the certificate that the signer identifier and the
-// signing-certificate attributes name. A token that carries certificates must
-// carry the signer's (RFC 3161 §2.4.1), so that a changed byte in it cannot be
-// made good by the caller's copy.
+// signing-certificate attributes name: in the token, or, when the token carries
+// issuers only or nothing, among the caller's (bundle format §10 "Token"). A
+// token that carries a certificate of somebody who may sign must carry the
+// signer's (RFC 3161 §2.4.1), so that a changed byte in it cannot be made good by
+// the caller's copy.
 func (sd *signedData) findSigner(carried, supplied []*x509.Certificate) (*x509.Certificate, error) {
 	pool, where := carried, "carried by the token"
-	if len(pool) == 0 {
-		pool, where = supplied, "supplied by the caller (the token carries none)"
+	if !slices.ContainsFunc(carried, func(c *x509.Certificate) bool { return !c.IsCA || sd.signer.identifies(c) }) {
+		pool, where = supplied, "supplied by the caller (the token carries none of a signer)"
 	}
 	matched := false
 	for _, c := range pool {

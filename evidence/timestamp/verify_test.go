@@ -160,6 +160,10 @@ func TestSection10TokenIsAcceptedInEveryAllowedForm(t *testing.T) {
 		{"intermediate in the token", deep, crypto.SHA256, bareAuthority, func(f *forgery) { f.certificates = [][]byte{between.cert.Raw, deep.cert.Raw} }},
 		{"intermediate supplied, signer in the token", deep, crypto.SHA256, supplied, nil},
 		{"signer and intermediate supplied, none in the token", deep, crypto.SHA256, supplied, func(f *forgery) { f.certificates = nil }},
+		{"intermediate in the token, signer supplied", deep, crypto.SHA256,
+			Authority{Provider: "signer", Roots: []*x509.Certificate{root.cert}, Certificates: []*x509.Certificate{deep.cert}},
+			func(f *forgery) { f.certificates = [][]byte{between.cert.Raw} }},
+		{"root in the token, signer supplied", direct, crypto.SHA256, supplied, func(f *forgery) { f.certificates = [][]byte{root.cert.Raw} }},
 		{"signer named by key identifier", direct, crypto.SHA256, bareAuthority, func(f *forgery) {
 			f.siVersion, f.sid = num(3), der(tagKeyID, direct.cert.SubjectKeyId)
 		}},
@@ -290,7 +294,10 @@ func TestSection10TokenIsRefusedForEachRule(t *testing.T) {
 			f.certificates = append(f.certificates, der(asn1.Tag(2).ContextSpecific().Constructed()))
 		}},
 		{"a certificate that is none", "SignedData.certificates: number 2", func(f *forgery) { f.certificates = append(f.certificates, seq()) }},
-		{"only other certificates in the token, the signer's supplied", "not found among the 1 carried", func(f *forgery) { f.certificates = [][]byte{root.cert.Raw} }},
+		{"another signer's certificate in the token, the signer's supplied", "not found among the 1 carried", func(f *forgery) { f.certificates = [][]byte{other.cert.Raw} }},
+		{"another signer's certificate and the issuer's in the token, the signer's supplied", "not found among the 2 carried", func(f *forgery) {
+			f.certificates = [][]byte{root.cert.Raw, other.cert.Raw}
+		}},
 		{"two signers", "more than the one signer", func(f *forgery) { f.secondSigner = true }},
 		{"SignerInfo version 3 with issuer and serial", "SignerInfo.sid", func(f *forgery) { f.siVersion = num(3) }},
 		{"SignerInfo version 0", "SignerInfo.version", func(f *forgery) { f.siVersion = num(0) }},
