@@ -174,14 +174,13 @@ func matches(pattern, tokens []string) bool {
 }
 
 // VerdictAllowed reports whether v is in the track's set: one of the fixed
-// verdicts, or a reference for which the manifest lists a resource of the verdict
-// collection. inManifest is asked only when a verdict collection exists.
+// verdicts, or any text for which the manifest lists the verdict collection with
+// that text behind it (bundle format §4). Nothing else is asked of the text: what
+// the manifest lists decides. inManifest is asked only when a verdict collection
+// exists.
 func (r *Rules) VerdictAllowed(v string, inManifest func(resource string) bool) bool {
 	if slices.Contains(r.Verdicts, v) {
 		return true
 	}
-	if r.VerdictCollection == nil || v == "" || strings.Contains(v, "/") {
-		return false
-	}
-	return inManifest(*r.VerdictCollection + v)
+	return r.VerdictCollection != nil && inManifest(*r.VerdictCollection+v)
 }

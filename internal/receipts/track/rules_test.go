@@ -88,9 +88,13 @@ func TestSection63VerdictMayBeAProductOfTheManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := func(resource string) bool {
-		return resource == "/produits/PRD-1" || resource == "/produits/PRD-1/2" || resource == "/produits/"
+		return resource == "/produits/PRD-1" || resource == "/produits/PRD-1/2" || resource == "/fournisseurs/FRN-1"
 	}
-	for v, want := range map[string]bool{"PRD-1": true, "PRD-2": false, "PRD-1/2": false, "": false, "conforme": true} {
+	// The manifest alone decides what a reference is (bundle format §4).
+	for v, want := range map[string]bool{
+		"PRD-1": true, "PRD-2": false, "PRD-1/2": true, "PRD-1/3": false, "": false, "/produits/PRD-1": false,
+		"FRN-1": false, "../fournisseurs/FRN-1": false, "conforme": true,
+	} {
 		if got := r.VerdictAllowed(v, listed); got != want {
 			t.Errorf("VerdictAllowed(%q) = %v, want %v", v, got, want)
 		}

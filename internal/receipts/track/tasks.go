@@ -2,6 +2,7 @@ package track
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
@@ -30,7 +31,7 @@ type Task struct {
 
 // OwnMinimum is the number of assertions that must bear on the entity's own
 // resources: half the minimum, rounded up (§5.7).
-func (t Task) OwnMinimum() int { return (t.Minimum + 1) / 2 }
+func (t Task) OwnMinimum() int { return t.Minimum/2 + t.Minimum%2 }
 
 // Target is what a task examines. Which members are set depends on the track.
 type Target struct {
@@ -157,20 +158,20 @@ func parseExamination(t *Target, o *canonjson.Object, at string) error {
 	return nil
 }
 
-// maxBound keeps a bound in the range of int on every machine; no task of the
-// specification comes near it.
-const maxBound = 1 << 30
-
+// bound reads a number of assertions: any integer of the format (bundle format
+// §1), at least as large as least. No submission has as many assertions as an int
+// of a smaller machine counts, so a bound beyond that means the same as the
+// largest.
 func bound(o *canonjson.Object, at, name string, least int) (int, error) {
 	n, err := member[canonjson.Int](o, at, name, "an integer")
 	if err != nil {
 		return 0, err
 	}
 	i, ok := n.Int64()
-	if !ok || i < int64(least) || i > maxBound {
-		return 0, fmt.Errorf("%s/%s is %s: it must be an integer from %d to %d", at, name, n, least, maxBound)
+	if !ok || i < int64(least) {
+		return 0, fmt.Errorf("%s/%s is %s: it must be an integer from %d to %d", at, name, n, least, int64(math.MaxInt64))
 	}
-	return int(i), nil
+	return int(min(i, math.MaxInt)), nil
 }
 
 func isTaskID(s string) bool {

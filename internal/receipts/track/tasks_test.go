@@ -1,6 +1,7 @@
 package track_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -52,7 +53,8 @@ func TestParseTasksNamesTheMemberAtFault(t *testing.T) {
 		{"a minimum of zero", `"minimum":3`, `"minimum":0`, "/0/minimum"},
 		{"a minimum with a fraction", `"minimum":3`, `"minimum":3.0`, "/0/minimum is a number with fraction"},
 		{"a cap below the minimum", `"cap":6`, `"cap":2`, "/0/cap"},
-		{"a cap past any machine", `"cap":6`, `"cap":99999999999999999999`, "/0/cap"},
+		{"a cap past the integers of the format", `"cap":6`, `"cap":9223372036854775808`, "/0/cap"},
+		{"a minimum past the integers of the format", `"minimum":3`, `"minimum":99999999999999999999`, "/0/minimum"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -75,6 +77,27 @@ func TestParseTasksNamesTheMemberAtFault(t *testing.T) {
 	}
 	if _, err := track.ParseTasks(parse(t, taskText), track.Generique); err == nil || !strings.Contains(err.Error(), "/0/target/categorie") {
 		t.Errorf("a compliance target in the generic track: %v", err)
+	}
+}
+
+func TestBundleSection1BoundsMayBeAnyIntegerOfTheFormat(t *testing.T) {
+	t.Parallel()
+	const largest = "9223372036854775807" // 2^63 - 1
+	text := strings.Replace(taskText, `"cap":6`, `"cap":`+largest, 1)
+	tasks, err := track.ParseTasks(parse(t, text), track.Conformite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tasks[0].Cap != math.MaxInt {
+		t.Errorf("the cap reads as %d, want the largest count there is", tasks[0].Cap)
+	}
+	tasks, err = track.ParseTasks(parse(t, strings.Replace(text, `"minimum":3`, `"minimum":`+largest, 1)), track.Conformite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Half of it, rounded up: the sum must not run over.
+	if got, want := tasks[0].OwnMinimum(), math.MaxInt/2+1; got != want {
+		t.Errorf("a minimum of %s asks for %d own assertions, want %d", largest, got, want)
 	}
 }
 
