@@ -61,7 +61,10 @@ Exit status: 0 scored, 2 the bundle is unreadable, 4 refused: the freeze does no
 			if f.json {
 				sink = scoring.NewWriter(env.Stdout)
 			}
-			return f.end(env, scoring.Run(cmd.Context(), b, trust, sink))
+			if err := scoring.Run(cmd.Context(), b, trust, sink); err != nil {
+				return f.end(env, err)
+			}
+			return f.note(env)
 		},
 	}
 	f.add(cmd, "print the bytes of results.json")
@@ -93,7 +96,7 @@ results.json, 4 refused: what was committed before the season does not hold.`,
 			if err != nil {
 				return f.end(env, err)
 			}
-			if err := f.printReplay(env.Stdout, d); err != nil {
+			if err := errors.Join(f.printReplay(env.Stdout, d), f.note(env)); err != nil {
 				return err
 			}
 			if d != nil {
@@ -122,7 +125,7 @@ func (f *bundleFlags) printReplay(w io.Writer, d *scoring.Difference) error {
 	return err
 }
 
-// open opens the bundle and the trust file, and says whose keys are used.
+// open opens the bundle and the trust file.
 func (f *bundleFlags) open(env *Env, path string) (*bundle.Bundle, *receipt.Trust, error) {
 	var trust *receipt.Trust
 	if f.trust != "" {
@@ -135,12 +138,18 @@ func (f *bundleFlags) open(env *Env, path string) (*bundle.Bundle, *receipt.Trus
 	if err != nil {
 		return nil, nil, f.end(env, err)
 	}
-	if trust == nil {
-		if _, err := fmt.Fprintln(env.Stderr, "prova: note: keys and roots are the publisher's proposal, from the bundle's trust.json: give your own with --trust FILE"); err != nil {
-			return nil, nil, errors.Join(err, b.Close())
-		}
-	}
 	return b, trust, nil
+}
+
+// note says whose keys a result rests on, when they are not the caller's. It
+// follows a result only: an unreadable or refused bundle has one line on
+// standard error, its fault.
+func (f *bundleFlags) note(env *Env) error {
+	if f.trust != "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(env.Stderr, "prova: note: keys and roots are the publisher's proposal, from the bundle's trust.json: give your own with --trust FILE")
+	return err
 }
 
 func readTrustFile(path string) (*receipt.Trust, error) {
