@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -30,7 +31,7 @@ func (s *Server) build(ctx context.Context, runs map[string]bool, public, intern
 			public.Handle("GET /api/v1/log", embedded)
 		}
 	}
-	if runs[ServiceSeason] || runs[ServiceIndex] || runs[ServiceWorker] {
+	if runs[ServiceSeason] || runs[ServiceIndex] || runs[ServiceWorker] || runs[ServiceCorpus] {
 		secret, err := c.challengeSecret()
 		if err != nil {
 			return err
@@ -62,6 +63,23 @@ func challengeHosts(c *Config) []string {
 // corpusHosts are the canonical hosts of the tracks' corpora.
 func corpusHosts() []string {
 	return []string{hostOf(corpus.DefaultHost("conformite")), hostOf(corpus.DefaultHost("generique"))}
+}
+
+// freezesInForce are the freezes whose corpora are served: those of the season
+// that this configuration names.
+func (s *Server) freezesInForce(ctx context.Context) (proofs []string, final bool, err error) {
+	current, freezes, err := s.season.Announced(ctx, s.config.Season.Number)
+	var refusal *season.Refusal
+	if errors.As(err, &refusal) && refusal.Kind == season.NotFound {
+		return nil, false, nil // not announced yet
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	for _, f := range freezes {
+		proofs = append(proofs, f.ProofID)
+	}
+	return proofs, current.State.Reached(season.Open), nil
 }
 
 // forceBefore is how long before the season's end the issuer closes its batches,

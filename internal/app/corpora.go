@@ -1,40 +1,47 @@
 package app
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/prova-dev/prova/internal/receipts/corpus"
 )
 
-// corpora serves the frozen corpora of a season, one canonical host each. It
-// takes up a corpus when its freeze has put it into the data directory, so that
-// the listener can run before the first freeze.
-type corpora struct {
-	dir    string // seasons/<n>/freezes
-	secret string
-	logger *slog.Logger
-	clock  func() time.Time
+// inForce tells which freezes of a season are in force, by the ids of their
+// proofs, and whether no other can come: none can from the opening on.
+type inForce func(ctx context.Context) (proofs []string, final bool, err error)
 
-	mu      sync.Mutex
-	byHost  map[string]http.Handler // guarded by mu
-	scanned time.Time               // guarded by mu; when dir was last read
+// corpora serves the frozen corpora of a season, one canonical host each. Only a
+// freeze in force is served: a folder may also hold one that was refused, cut off
+// or replaced, and its bytes are not those of the published manifest. The listener
+// can run before the first freeze and follows a freeze that replaces another.
+type corpora struct {
+	dir     string // seasons/<n>/freezes
+	inForce inForce
+	secret  string
+	logger  *slog.Logger
+	clock   func() time.Time
+
+	mu     sync.Mutex
+	byHost map[string]http.Handler // guarded by mu
+	shown  []string                // guarded by mu; the proofs of what byHost serves
+	asked  time.Time               // guarded by mu; when inForce was last asked
+	final  bool                    // guarded by mu; inForce need not be asked again
 }
 
-// rescan is how long an unknown host is answered from memory: a caller that
-// invents host names must not make the disk work.
+// rescan is for how long the freezes in force are taken from memory: callers must
+// not make the database and the disk work.
 const rescan = 250 * time.Millisecond
 
-func newCorpora(dir, secret string, clock func() time.Time, logger *slog.Logger) *corpora {
-	return &corpora{dir: dir, secret: secret, clock: clock, logger: logger, byHost: map[string]http.Handler{}}
+func newCorpora(dir string, current inForce, secret string, clock func() time.Time, logger *slog.Logger) *corpora {
+	return &corpora{dir: dir, inForce: current, secret: secret, clock: clock, logger: logger, byHost: map[string]http.Handler{}}
 }
 
 func (c *corpora) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -42,10 +49,9 @@ func (c *corpora) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	handler, err := c.find(host)
+	handler, err := c.find(r.Context(), host)
 	if err != nil {
-		c.logger.ErrorContext(r.Context(), "corpus cannot be served", "host", host, "error", err)
-		handler = nil
+		c.logger.ErrorContext(r.Context(), "the corpora in force cannot be read", "error", err)
 	}
 	if handler == nil {
 		w.Header().Set("Cache-Control", "no-store")
@@ -57,38 +63,49 @@ func (c *corpora) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
-func (c *corpora) find(host string) (http.Handler, error) {
+// find returns the handler of a host, nil when no corpus in force has it. After
+// an error what was served before stays.
+func (c *corpora) find(ctx context.Context, host string) (http.Handler, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if h := c.byHost[host]; h != nil {
-		return h, nil
+	var err error
+	if now := c.clock(); !c.final && (c.asked.IsZero() || now.Sub(c.asked) >= rescan || now.Before(c.asked)) {
+		c.asked = now
+		err = c.refresh(context.WithoutCancel(ctx))
 	}
-	if now := c.clock(); now.Sub(c.scanned) < rescan {
-		return nil, nil
-	} else {
-		c.scanned = now
-	}
-	folders, err := os.ReadDir(c.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	return c.byHost[host], err
+}
+
+// refresh takes up what is in force now. The caller holds the lock.
+func (c *corpora) refresh(ctx context.Context) error {
+	proofs, final, err := c.inForce(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	// Later freezes of a track sort after earlier ones and replace them.
-	for _, f := range folders {
-		frozen, err := corpus.Load(filepath.Join(c.dir, f.Name(), "corpus"))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // a freeze that was cut off before its corpus was whole
+	if slices.Equal(proofs, c.shown) {
+		c.final = final
+		return nil
+	}
+	sealed, err := sealedFreezes(c.dir)
+	if err != nil {
+		return err
+	}
+	byHost := make(map[string]http.Handler, len(proofs))
+	for _, id := range proofs {
+		i := slices.IndexFunc(sealed, func(s sealedFreeze) bool { return s.ProofID == id })
+		if i < 0 {
+			return fmt.Errorf("the sealed freeze of proof %s is not in %s", id, c.dir)
 		}
+		frozen, err := corpus.Load(filepath.Join(sealed[i].dir, "corpus"))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		server, err := corpus.NewServer(frozen, c.secret, c.logger)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		c.byHost[hostOf(frozen.Host)] = server
+		byHost[hostOf(frozen.Host)] = server
 	}
-	return c.byHost[host], nil
+	c.byHost, c.shown, c.final = byHost, proofs, final
+	return nil
 }

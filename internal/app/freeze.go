@@ -143,11 +143,13 @@ func (o *Operator) freezeTrack(ctx context.Context, c *corpus.Corpus, p FreezePl
 	if err != nil {
 		return nil, err
 	}
-	if err := o.season.RecordFreezeProof(ctx, o.number, c.Track, proofID, disclosures); err != nil {
-		return nil, err
-	}
+	// The folder is named by its proof before the freeze comes into force: a kill in
+	// between must not leave a freeze whose key and salt nothing finds again.
 	sealed.ProofID = proofID
 	if err := sealed.record(); err != nil {
+		return nil, err
+	}
+	if err := o.season.RecordFreezeProof(ctx, o.number, c.Track, proofID, disclosures); err != nil {
 		return nil, err
 	}
 	return &Frozen{
@@ -191,15 +193,16 @@ func (s *sealedFreeze) record() error {
 	return writeOnce(filepath.Join(s.dir, "freeze.json"), data, 0o600)
 }
 
-// sealedFreezes reads the anchored freezes of the season, in order.
-func (o *Operator) sealedFreezes() ([]sealedFreeze, error) {
-	names, err := folders(o.freezesDir())
+// sealedFreezes reads the anchored freezes of a season, in order. Which of them
+// are in force, or were, the season service knows.
+func sealedFreezes(root string) ([]sealedFreeze, error) {
+	names, err := folders(root)
 	if err != nil {
 		return nil, err
 	}
 	var out []sealedFreeze
 	for _, name := range names {
-		dir := filepath.Join(o.freezesDir(), name)
+		dir := filepath.Join(root, name)
 		data, err := os.ReadFile(filepath.Join(dir, "freeze.json"))
 		if errors.Is(err, os.ErrNotExist) {
 			continue // never anchored, so never in force

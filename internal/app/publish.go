@@ -77,7 +77,7 @@ func (o *Operator) assemble(ctx context.Context, w *bundle.Writer, s *season.Sna
 		return err
 	}
 	proofs := map[string]bool{}
-	sealed, err := o.sealedFreezes()
+	sealed, err := sealedFreezes(o.freezesDir())
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,8 @@ type Server struct {
 	season  *season.Service
 	site    *site
 	group   *errgroup.Group
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
+	running context.Context // ends when a service fails, an uncertain write included
 	servers []*http.Server
 	logger  *slog.Logger
 	clock   func() time.Time
@@ -75,9 +76,9 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	s := &Server{config: c, group: group, cancel: cancel, logger: logger, clock: time.Now}
+	s := &Server{config: c, group: group, cancel: cancel, running: ctx, logger: logger, clock: time.Now}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -94,7 +95,7 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 	// guessed about (rule 8 of the house).
 	s.db.OnFatal = func(err error) {
 		logger.Error("the outcome of a write is unknown, stopping", "error", err)
-		cancel()
+		cancel(err)
 	}
 	public, internal := http.NewServeMux(), http.NewServeMux()
 	if err := s.build(ctx, runs, public, internal); err != nil {
@@ -122,7 +123,7 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 			return nil, err
 		}
 		s.serve(listeners.corpus, httpx.Chain(
-			newCorpora(s.freezesDir(s.config.Season.Number), secret, s.clock, logger), httpx.Recover(logger)))
+			newCorpora(s.freezesDir(s.config.Season.Number), s.freezesInForce, secret, s.clock, logger), httpx.Recover(logger)))
 	}
 	if runs[ServiceWorker] && s.issuer != nil {
 		group.Go(func() error { return s.issuer.service.Run(ctx) })
@@ -227,7 +228,7 @@ func (s *Server) storeURL() string {
 	return s.config.Store.URL
 }
 
-// serve runs one HTTP server until the context ends, then lets its requests end.
+// serve runs one HTTP server until Close, which lets its requests end.
 func (s *Server) serve(ln net.Listener, h http.Handler) {
 	server := httpx.Server(h, httpx.Limits{}, s.logger)
 	s.servers = append(s.servers, server)
@@ -239,32 +240,45 @@ func (s *Server) serve(ln net.Listener, h http.Handler) {
 	})
 }
 
-// Wait blocks until the context ends or a service fails, then stops all of them.
+// Wait blocks until the context ends or a service fails, then stops all of them:
+// listeners that go on without their loops would take what nobody anchors.
 func (s *Server) Wait(ctx context.Context) error {
-	done := make(chan error, 1)
-	go func() { done <- s.group.Wait() }()
 	select {
 	case <-ctx.Done():
-		return s.Close()
-	case err := <-done:
-		return errors.Join(err, s.Close())
+	case <-s.running.Done():
 	}
+	if ctx.Err() != nil {
+		return s.Close()
+	}
+	cause := context.Cause(s.running)
+	s.logger.ErrorContext(ctx, "a service failed, stopping", "error", cause)
+	err := s.Close()
+	if errors.Is(err, cause) {
+		return err
+	}
+	return errors.Join(cause, err)
 }
 
-// Close stops in the reverse order of starting: listeners, loops, issuer,
-// witnesses, database.
+// Close stops listeners, loops, issuer, witnesses and database, in this order. The
+// public listener goes first: its requests under way still need the other two.
+// What has not ended after the grace is cut off, unacknowledged.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 	defer cancel()
 	var errs []error
-	for _, server := range slices.Backward(s.servers) {
-		errs = append(errs, server.Shutdown(ctx))
+	for _, server := range s.servers {
+		if err := server.Shutdown(ctx); err != nil {
+			s.logger.WarnContext(ctx, "requests under way were cut off", "error", err)
+			errs = append(errs, server.Close())
+		}
 	}
-	s.cancel()
+	s.cancel(context.Canceled)
 	if err := s.group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		errs = append(errs, err)
 	}
 	if s.issuer != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+		defer cancel()
 		errs = append(errs, s.issuer.service.Close(ctx), s.issuer.witnesses.close())
 		s.issuer = nil
 	}
@@ -277,17 +291,17 @@ func (s *Server) Close() error {
 
 // health answers the internal listener: what runs here and what waits.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
-	state := map[string]any{"status": "ok"}
+	state, status := map[string]any{"status": "ok"}, http.StatusOK
 	if s.issuer != nil {
 		pending, err := s.issuer.service.Pending(r.Context())
 		if err != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			state["status"] = "unavailable"
+			state["status"], status = "unavailable", http.StatusServiceUnavailable
 		} else {
 			state["pending"] = pending
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(state); err != nil {
 		s.logger.DebugContext(r.Context(), "health answer not written", "error", err)
 	}
