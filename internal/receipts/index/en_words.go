@@ -33,7 +33,7 @@ func englishWords() map[string]string {
 		"detail.log_entry_missing":       "The entry of the transparency log is missing.",
 		"detail.log_entry_invalid":       "The entry of the transparency log does not hold for the root of the batch.",
 		"detail.disclosure_mismatch":     "The request and response hashes submitted do not open the commitments of the proof.",
-		"detail.token_outside_window":    "The time of the token lies outside the season.",
+		"detail.token_outside_window":    "The time of the token is outside the season.",
 		"detail.spec_version_too_old":    "The proof is of a format before 3.1, whose identity nothing anchors.",
 		"detail.disclosed_mismatch":      "The identity fields disclosed in the proof are incomplete or do not open their commitments.",
 		"detail.identity_unverified":     "The identity that the proof anchors is not a verified, bound DID.",

@@ -128,8 +128,12 @@ func (e *edition) fillProof(c *catalogue, v *proofContent, data []byte) error {
 		require = receipt.RequireBoth
 	}
 	report := e.checker.Verify(p, receipt.VerifyOptions{Require: require, Entry: e.entry})
-	v.Verdict, v.VerdictIn = string(report.Verdict), c.word("proof_verdict", string(report.Verdict))
-	v.Local = report.Verdict == receipt.VerdictValid
+	verdict := report.Verdict
+	if receipt.Pending(p) {
+		verdict = receipt.VerdictPending // Step 0 comes before every check (bundle format §10).
+	}
+	v.Verdict, v.VerdictIn = string(verdict), c.word("proof_verdict", string(verdict))
+	v.Local = verdict == receipt.VerdictValid
 	for _, w := range report.Witnesses {
 		v.Witnesses = append(v.Witnesses, newWitnessView(c, w))
 		if w.Independent {
@@ -144,7 +148,7 @@ func (e *edition) fillProof(c *catalogue, v *proofContent, data []byte) error {
 			v.LogEntry = bundleFile(e.number(), bundle.LogEntryPath(uuid))
 		}
 	}
-	if v.Verdict == string(receipt.VerdictPending) {
+	if verdict == receipt.VerdictPending {
 		return nil
 	}
 	return e.fillEvidence(c, v, p)
@@ -203,6 +207,15 @@ func (e *edition) call(track string, d bundle.Disclosure) callView {
 	v.Bodies = append(v.Bodies, h.response[d.Response.Value]...)
 	v.Same = v.Resource != "" && slices.Contains(v.Bodies, v.Resource)
 	return v
+}
+
+// Telling reports whether the technical detail says more than the status does.
+func (w witnessView) Telling() bool {
+	switch w.Name {
+	case receipt.WitnessIdentity, receipt.WitnessChain, receipt.WitnessDisclosure:
+		return w.Detail != "" && w.Status != string(receipt.OK)
+	}
+	return w.Detail != ""
 }
 
 func newWitnessView(c *catalogue, w receipt.Witness) witnessView {

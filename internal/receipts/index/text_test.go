@@ -1,0 +1,72 @@
+package index
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestSlugsAreSafeNamesAndNeverMeet(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	long := "did:web:" + strings.Repeat("é", 90)
+	for _, did := range []string{"did:key:z6Mk", "did_key_z6Mk", "did:web:a%3A80", "did:web:a..b", "did:web:a.b", "did:web:a~2eb", "did:web:..", "did:web:a b", "did:web:<b>", long, long + "x", "did:web:" + strings.Repeat("a", 300)} {
+		s := slug(did)
+		if other, ok := seen[s]; ok {
+			t.Errorf("%q and %q share %q", did, other, s)
+		}
+		seen[s] = did
+		if len(s) > maxSlug || strings.Contains(s, "..") || strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~", r) }) {
+			t.Errorf("%q is no file name for all systems", s)
+		}
+	}
+	if got := slug("did:key:z6Mk"); got != "did_key_z6Mk" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestRelativeLinksWorkFromEveryDepth(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{
+		{"index.html", "fr/index.html", "fr/index.html"}, {"fr/index.html", "en/index.html", "../en/index.html"}, {"fr/index.html", "fr/limits.html", "limits.html"},
+		{"en/seasons/2/conformite/reports/a.html", "en/seasons/2.html", "../../../2.html"}, {"en/seasons/2.html", "en/seasons/2/conformite.html", "2/conformite.html"},
+		{"en/seasons/2.html", "files/2/trust.json", "../../files/2/trust.json"}, {"en/seasons/2.html", "en/seasons/2.json", "2.json"},
+	} {
+		if got := relative(c[0], c[1]); got != c[2] {
+			t.Errorf("from %s to %s: %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+func TestForeignTextShowsWhatCannotBeSeen(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"a\u202eb": "a⟨U+202E⟩b", "\u200f": "⟨U+200F⟩", "a\u200db": "a⟨U+200D⟩b", "\x1b[31m": "⟨U+001B⟩[31m", "\xff": "⟨FF⟩", "été\n2": "été\n2", "\U000E0041": "⟨U+E0041⟩", "\u2028": "⟨U+2028⟩",
+		strings.Repeat("é", maxShown): strings.Repeat("é", maxShown), strings.Repeat("é", maxShown+1): strings.Repeat("é", maxShown) + "…",
+	} {
+		if got := plain(in); got != want {
+			t.Errorf("%.40q: %.60q", in, got)
+		}
+	}
+	if got := plainLine("a\r\nb\tc\nd"); got != "a b c d" {
+		t.Errorf("%q", got)
+	}
+	if got := shortDID("did:key:z6MkozT5ZS6N9YNNVxruSZhtB5kz2g2dgfjLAACmE1Wz9Qyn"); got != "did:key:z6MkozT5…E1Wz9Qyn" {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzForeignTextIsValidAndHasNoDirectionMark(f *testing.F) {
+	for _, s := range []string{"", "a\u202eb", "\xff\xfe", "<script>", "\u2066x\u2069", strings.Repeat("x", maxShown+5)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := plainLine(s)
+		if !utf8.ValidString(got) || strings.ContainsAny(got, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\n\r\t\x00") {
+			t.Errorf("%q → %q", s, got)
+		}
+		if slug(s) == slug(s+"x") {
+			t.Errorf("%q and one more share a slug", s)
+		}
+	})
+}
