@@ -114,7 +114,7 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 	internal.Handle("GET /metrics", obs.MetricsHandler(metrics))
 	internal.HandleFunc("GET /health", s.health)
 	s.serve(listeners.public, httpx.Chain(observe(requests, s.clock, public),
-		httpx.RequestID(rand.Reader), httpx.AccessLog(logger, s.clock), httpx.Recover(logger),
+		httpx.Drain, httpx.RequestID(rand.Reader), httpx.AccessLog(logger, s.clock), httpx.Recover(logger),
 		httpx.LimitConcurrency(maxConcurrent, time.Second)))
 	s.serve(listeners.internal, httpx.Chain(internal, httpx.RequestID(rand.Reader), httpx.Recover(logger)))
 	if listeners.corpus != nil {

@@ -22,7 +22,7 @@ const bodyTimeout = 20 * time.Second
 //	408  it did not arrive within the server's read timeout (20 s without one)
 //	400  the connection broke, or the transfer coding is malformed
 //
-// After 413 and 408 the connection is closed, so that the rest is not read.
+// After 413 and 408 the connection is closed, so that the rest is not kept.
 func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close")
@@ -66,3 +66,86 @@ func RequireJSON(r *http.Request) error {
 	}
 	return &StatusError{Status: http.StatusUnsupportedMediaType, Title: "send the body as JSON, with the header Content-Type: application/json"}
 }
+
+const (
+	// drainLimit is how much of a refused body is thrown away, drainIdle how long
+	// the next piece of it may take.
+	drainLimit = 16 << 20
+	drainIdle  = time.Second
+)
+
+// Drain lets a client read why its body was refused. Many send the whole body
+// before they read, and a connection closed under them loses the answer. So the
+// answer goes out first, then up to 16 MiB of what the handler left are read and
+// thrown away, as long as they keep coming; then the connection is closed. It
+// belongs outside LimitConcurrency: whoever drains holds no place.
+func Drain(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// net/http itself reads a small rest, and keeps the connection. With Expect:
+		// 100-continue the client waits for a word before it sends.
+		if small := r.ContentLength >= 0 && r.ContentLength <= 128<<10; small || r.Header.Get("Expect") != "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body := &watchedBody{ReadCloser: r.Body}
+		inner := *r
+		inner.Body = body
+		next.ServeHTTP(&drainedWriter{ResponseWriter: w, body: body}, &inner)
+		if body.ended {
+			return
+		}
+		control := http.NewResponseController(w)
+		if control.Flush() != nil {
+			return // A writer without a network.
+		}
+		for left := int64(drainLimit); left > 0; {
+			if control.SetReadDeadline(time.Now().Add(drainIdle)) != nil {
+				return
+			}
+			n, err := io.CopyN(io.Discard, r.Body, min(left, 64<<10))
+			if left -= n; err != nil {
+				return
+			}
+		}
+	})
+}
+
+// watchedBody remembers whether a body was read to its end or failed.
+type watchedBody struct {
+	io.ReadCloser
+	ended bool
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || err != nil
+	return n, err
+}
+
+// drainedWriter announces the close of a connection whose body was not read:
+// otherwise net/http reads a part of it before the answer and closes unasked.
+type drainedWriter struct {
+	http.ResponseWriter
+	body  *watchedBody
+	wrote bool
+}
+
+func (w *drainedWriter) WriteHeader(status int) {
+	if !w.wrote && status >= 200 {
+		w.wrote = true
+		if !w.body.ended {
+			w.Header().Set("Connection", "close")
+		}
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *drainedWriter) Write(p []byte) (int, error) {
+	if !w.wrote {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *drainedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -119,6 +119,38 @@ func TestBodyTakesWhatFitsAndRefusesTheRest(t *testing.T) {
 	require.Contains(t, text, "1000 bytes")
 }
 
+// A client that sends all before it reads, as most do, still gets the answer.
+func TestARefusedBodyOfTenMegabytesDoesNotCostTheAnswer(t *testing.T) {
+	refuses := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { httpx.Problem(w, 401, "no key") })
+	for name, tc := range map[string]struct {
+		handler http.Handler
+		want    string
+	}{
+		"413 by its announced length": {reader(1 << 20), "413 Request Entity Too Large"},
+		"401 without a look at it":    {refuses, "401 Unauthorized"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := serve(t, httpx.Drain(tc.handler), httpx.Limits{})
+			body := strings.Repeat("x", 10<<20)
+			for _, request := range []string{
+				"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10485760\r\n\r\n" + body,
+				"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\na00000\r\n" + body + "\r\n0\r\n\r\n",
+			} {
+				conn, err := net.Dial("tcp", at)
+				require.NoError(t, err)
+				_, err = io.WriteString(conn, request)
+				require.NoError(t, err)
+				line, err := bufio.NewReader(conn).ReadString('\n')
+				require.NoError(t, errors.Join(err, conn.Close()))
+				require.Contains(t, line, tc.want)
+			}
+			answer, took := exchange(t, at, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10485760\r\n\r\n")
+			require.Contains(t, answer, tc.want)
+			require.Less(t, took, 4*time.Second, "a body that does not come is not waited for")
+		})
+	}
+}
+
 func TestTenMegabytesAreRefusedBeforeTheyAreSent(t *testing.T) {
 	at := serve(t, reader(1<<20), httpx.Limits{})
 	answer, took := exchange(t, at, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10485760\r\n\r\n")

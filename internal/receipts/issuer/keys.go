@@ -170,6 +170,9 @@ func checkSignupBody(d *signupDraft) *apiError {
 	}
 	email, _ := o.Get("email")
 	d.email, _ = email.(string)
+	if hasSurrogate(d.email) {
+		d.email = "" // Lower-casing would make it a well-formed address of U+FFFD.
+	}
 	d.email = strings.ToLower(strings.TrimFunc(d.email, pythonSpace))
 	return nil
 }
@@ -185,7 +188,7 @@ func checkEmailForm(d *signupDraft) *apiError {
 // characters, and a dotted domain.
 func validEmail(s string) bool {
 	local, domain, ok := strings.Cut(s, "@")
-	if !ok || local == "" || strings.Contains(domain, "@") || hasSurrogate(s) {
+	if !ok || local == "" || strings.Contains(domain, "@") {
 		return false
 	}
 	for _, r := range s {

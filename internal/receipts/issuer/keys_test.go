@@ -95,6 +95,7 @@ func TestT31SignUp(t *testing.T) {
 		"a number":                        {`{"email":7}`, 400, "invalid_request", "A valid email is required"},
 		"no at sign":                      {`{"email":"agent"}`, 400, "invalid_request", "A valid email is required"},
 		"no dot in the domain":            {`{"email":"a@b"}`, 400, "invalid_request", "A valid email is required"},
+		"a lone surrogate":                {`{"email":"\ud800@agents.example"}`, 400, "invalid_request", "A valid email is required"},
 		"white space inside":              {`{"email":"a b@agents.example"}`, 400, "invalid_request", "A valid email is required"},
 		"malformed before too long":       {`{"email":"` + strings.Repeat("a", 400) + `"}`, 400, "invalid_request", "A valid email is required"},
 		"local part of 65":                {`{"email":"` + strings.Repeat("a", 65) + `@agents.example"}`, 400, "invalid_request", "Email address exceeds maximum allowed length"},
