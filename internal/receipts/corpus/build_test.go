@@ -132,13 +132,27 @@ func TestDesignSection2TwoBuildsAreByteIdentical(t *testing.T) {
 func TestPracticeCorpusStaysWhatItIs(t *testing.T) {
 	t.Parallel()
 	c := practice(t)
-	sum := sha256.Sum256(slices.Concat(c.Manifest, c.Tasks, c.Key))
-	want, err := os.ReadFile(filepath.Join("testdata", "practice.sha256"))
+	pinned(t, "practice.sha256", slices.Concat(c.Manifest, c.Tasks, c.Key))
+}
+
+// TestSection8RulesTextStaysWhatItIs pins the text of the scoring rules: a season's
+// freeze anchors its hash. Once a season that counts was frozen with it, another
+// text needs another version.
+func TestSection8RulesTextStaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	pinned(t, "conformite-bareme-v3.sha256", practice(t).RulesText)
+}
+
+// pinned compares bytes with the hash that testdata holds for them.
+func pinned(t *testing.T, name string, data []byte) {
+	t.Helper()
+	want, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
+	sum := sha256.Sum256(data)
 	if got := hex.EncodeToString(sum[:]); got != strings.TrimSpace(string(want)) {
-		t.Errorf("manifest, tasks and key hash to %s, pinned is %s", got, want)
+		t.Errorf("the bytes hash to %s, %s pins %s", got, name, strings.TrimSpace(string(want)))
 	}
 }
 

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -23,6 +24,25 @@ func parseDay(s string) (day, error) {
 
 func (d day) String() string {
 	return time.Unix(int64(d)*secondsPerDay, 0).UTC().Format(time.DateOnly)
+}
+
+// french is the day as a French sentence has it: 1er septembre 2026.
+func (d day) french() string {
+	months := [...]string{
+		"janvier", "février", "mars", "avril", "mai", "juin",
+		"juillet", "août", "septembre", "octobre", "novembre", "décembre",
+	}
+	year, month, n := time.Unix(int64(d)*secondsPerDay, 0).UTC().Date()
+	number := strconv.Itoa(n)
+	if n == 1 {
+		number = "1er"
+	}
+	return fmt.Sprintf("%s %s %d", number, months[month-1], year)
+}
+
+// english is the day as an English sentence has it: 1 September 2026.
+func (d day) english() string {
+	return time.Unix(int64(d)*secondsPerDay, 0).UTC().Format("2 January 2006")
 }
 
 // orNull is the day as a value, null for no day.

@@ -89,12 +89,12 @@ func (c *Corpus) marker() []byte {
 func Load(dir string) (*Corpus, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("opening the corpus: %w", err)
+		return nil, fmt.Errorf("opening the corpus: %w; 'prova corpus build' writes one", err)
 	}
 	defer root.Close()
 	marker, err := readFile(root, markerName)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no corpus folder: %w", dir, err)
+		return nil, fmt.Errorf("%s is no corpus folder: %w; name a folder that 'prova corpus build' wrote", dir, err)
 	}
 	c, err := parseMarker(marker)
 	if err != nil {
@@ -104,7 +104,7 @@ func Load(dir string) (*Corpus, error) {
 		"manifest.json": &c.Manifest, "tasks.json": &c.Tasks, "rules.json": &c.Rules, "rules.md": &c.RulesText,
 	} {
 		if *to, err = readFile(root, name); err != nil {
-			return nil, fmt.Errorf("reading the corpus %s: %w", dir, err)
+			return nil, fmt.Errorf("reading the corpus %s: %w; put back the file that the build wrote", dir, err)
 		}
 	}
 	if c.Key, err = readFile(root, "key.json"); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +167,7 @@ func readFiles(root *os.Root) (map[string][]byte, error) {
 			return err
 		}
 		if !entry.Type().IsRegular() {
-			return fmt.Errorf("files/%s is not a regular file", path)
+			return fmt.Errorf("files/%s is not a regular file: remove it or put a copy in its place", path)
 		}
 		if !validFile(path) {
 			return fmt.Errorf("files/%s: a file's name must be segments of A-Z a-z 0-9 . _ - only", path)

@@ -3,6 +3,7 @@ package corpus
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/receipts/track"
@@ -24,6 +25,8 @@ type Fault struct {
 	Message string
 }
 
+// String is the fault as one line: task, place, rule, message and, for a resource,
+// the file that holds it.
 func (f Fault) String() string {
 	task, at := f.Task, f.Resource+f.Pointer
 	if task == "" {
@@ -32,7 +35,11 @@ func (f Fault) String() string {
 	if at == "" {
 		at = "-"
 	}
-	return fmt.Sprintf("%s %s [%s] %s", task, at, f.Rule, f.Message)
+	text := fmt.Sprintf("%s %s [%s] %s", task, at, f.Rule, f.Message)
+	if strings.HasPrefix(f.Resource, "/") {
+		text += " (files/" + fileOf(f.Resource) + ")"
+	}
+	return text
 }
 
 // The rules of the lint (design, section 2).
@@ -122,11 +129,11 @@ func (l *linter) open() bool {
 	}
 	var err error
 	if l.view, err = l.corpus.View(); err != nil {
-		l.fault("", "manifest.json", "", RuleManifest, "%v", err)
+		l.fault("", "manifest.json", "", RuleManifest, "%s: put the file back, or run 'prova corpus manifest' to list those that are there", strings.TrimPrefix(err.Error(), "manifest.json: "))
 		return false
 	}
 	if l.referens, err = l.view.Referentiel(); err != nil {
-		l.fault("", conformite.ReferentielPath, "/types_requis", RuleSchema, "%v", err)
+		l.fault("", conformite.ReferentielPath, "/types_requis", RuleSchema, "%s, as in a new build", strings.TrimPrefix(err.Error(), conformite.ReferentielPath+": "))
 		return false
 	}
 	rules, err := canonjson.ParseStrict(l.corpus.Rules)
@@ -147,7 +154,7 @@ func (l *linter) open() bool {
 	}
 	for _, t := range l.tasks {
 		if _, ok := l.referens.RequiredTypes[t.Target.Activity]; !ok {
-			l.fault(t.ID, "tasks.json", "/target/activite", RuleTasks, "activity %q is not in the référentiel", t.Target.Activity)
+			l.fault(t.ID, "tasks.json", "/target/activite", RuleTasks, "activity %q is not in the types_requis of /referentiel: it must be one of them", t.Target.Activity)
 			return false
 		}
 		g, err := track.BuildGraph(l.corpus.Track, t.Target, l.view)

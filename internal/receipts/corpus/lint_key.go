@@ -65,7 +65,7 @@ func (l *linter) checkKey() {
 
 func (l *linter) readKey() ([]answer, bool) {
 	if l.corpus.Key == nil {
-		l.fault("", "key.json", "", RuleKey, "it is missing: a corpus is linted with its key")
+		l.fault("", "key.json", "", RuleKey, "it is missing: put back the key that the build wrote; a corpus is linted with it")
 		return nil, false
 	}
 	v, err := canonjson.ParseStrict(l.corpus.Key)
@@ -121,14 +121,14 @@ func (l *linter) checkAnswer(i int, t track.Task, a answer) {
 	}
 	at := "/tasks/" + t.ID
 	if result.Verdict != a.verdict {
-		l.fault(t.ID, "key.json", at+"/verdict", RuleVerdict, "the evaluation rules give %s, the key %s", result.Verdict, a.verdict)
+		l.fault(t.ID, "key.json", at+"/verdict", RuleVerdict, "the evaluation rules give %s on the frozen values, the key says %s: correct the one that is not meant", result.Verdict, a.verdict)
 	}
 	want := make([]any, len(result.Facts))
 	for j, f := range result.Facts {
 		want[j] = f.Object()
 	}
 	if !canonjson.Equal(want, a.facts) {
-		l.fault(t.ID, "key.json", at+"/facts", RuleFacts, "they are not the facts that ground the verdict on the frozen values")
+		l.fault(t.ID, "key.json", at+"/facts", RuleFacts, "they must be the %d facts that ground the verdict on the frozen values, in their order", len(want))
 	}
 	l.checkOneReason(t, result)
 	l.checkUnambiguous(t)
@@ -196,7 +196,7 @@ func (l *linter) checkFact(t track.Task, g *track.Graph, f any, at string) {
 	default:
 		v, _ := l.view.Value(resource)
 		if got, ok := canonjson.Resolve(v, pointer); !ok || !canonjson.Equal(got, member(f, "value")) {
-			l.fault(t.ID, resource, pointer, RuleGrounding, "the frozen resource does not carry the fact's value")
+			l.fault(t.ID, resource, pointer, RuleGrounding, "the frozen resource must carry the value that the key gives for the fact")
 		}
 	}
 }
@@ -213,9 +213,9 @@ func (l *linter) checkTraps(t track.Task, a answer, verdict string) {
 		case err != nil:
 			l.fault(t.ID, "", "", RuleTempts, "%v", err)
 		case a.control && tempts:
-			l.fault(t.ID, "/entites/"+t.Target.Entity, "", RuleControl, "the control holds a trap of family %s", family)
+			l.fault(t.ID, "/entites/"+t.Target.Entity, "", RuleControl, "the control must be without a trap, it holds one of family %s", family)
 		case !tempts && slices.Contains(a.families, family):
-			l.fault(t.ID, "/entites/"+t.Target.Entity, "", RuleTempts, "family %s tempts nobody: its readings come to the same verdict", family)
+			l.fault(t.ID, "/entites/"+t.Target.Entity, "", RuleTempts, "family %s tempts nobody: its readings come to the same verdict; place a trap of that family or leave it out of the key", family)
 		}
 	}
 }

@@ -22,11 +22,11 @@ func (l *linter) checkManifest() {
 		return
 	}
 	if !bytes.Equal(want, l.corpus.Manifest) {
-		l.fault("", "manifest.json", "", RuleManifest, "it is not the manifest of the files: run 'prova corpus manifest'")
+		l.fault("", "manifest.json", "", RuleManifest, "it is not the manifest of the files: put the files back, or run 'prova corpus manifest' when they are meant")
 	}
 	for path := range systemBodies() {
 		if _, ok := l.view.files[path]; !ok {
-			l.fault("", path, "", RuleManifest, "the fixed body is missing")
+			l.fault("", path, "", RuleManifest, "the fixed body is missing: put back that of a new build and run 'prova corpus manifest'")
 		}
 	}
 }
@@ -40,7 +40,8 @@ func (l *linter) checkResources() {
 	for _, resource := range l.view.Resources() {
 		value, ok := l.view.Value(resource)
 		if !ok {
-			l.fault("", resource, "", RuleBody, "the body is not JSON")
+			_, err := canonjson.Parse(l.view.files[resource])
+			l.fault("", resource, "", RuleBody, "the body must be JSON: %v", err)
 			continue
 		}
 		body, ok := value.(*canonjson.Object)
@@ -86,7 +87,7 @@ func isAbsentBody(body *canonjson.Object) bool {
 func (l *linter) checkNoNumbers(resource, at string, v any) {
 	switch v := v.(type) {
 	case canonjson.Int, float64:
-		l.fault("", resource, at, RuleNumbers, "a number: values are strings, booleans and null (§2.5)")
+		l.fault("", resource, at, RuleNumbers, "a number: write it as a string; values are strings, booleans and null (§2.5)")
 	case []any:
 		for i, item := range v {
 			l.checkNoNumbers(resource, at+"/"+strconv.Itoa(i), item)
@@ -165,7 +166,7 @@ func (l *linter) checkAbsent(cited map[string]string) {
 			l.fault("", resource, "", RuleAbsent, "an absent reference must be numbered among the existing ones of its collection")
 		}
 		if _, ok := cited[resource]; !ok {
-			l.fault("", resource, "", RuleAbsent, "nothing cites it: only absent references that are cited are listed")
+			l.fault("", resource, "", RuleAbsent, "nothing cites it: only absent references that are cited are listed; cite it or remove its file")
 		}
 	}
 }

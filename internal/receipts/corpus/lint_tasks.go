@@ -15,7 +15,7 @@ import (
 // checkRules compares rules.json and rules.md with the published rules.
 func (l *linter) checkRules() {
 	if !bytes.Equal(l.corpus.RulesText, rulesText) {
-		l.fault("", "rules.md", "", RuleRules, "the text is not that of %s", RulesVersion)
+		l.fault("", "rules.md", "", RuleRules, "it is not the frozen text of %s: put back the rules.md of a new build", RulesVersion)
 	}
 	got, err := canonjson.ParseStrict(l.corpus.Rules)
 	if err != nil || !canonjson.Equal(got, rulesJSON()) {
@@ -48,13 +48,23 @@ func (l *linter) checkTasks() {
 func (l *linter) checkQuestion(i int, t track.Task) {
 	record, _ := l.view.Value("/entites/" + t.Target.Entity)
 	name, _ := member(record, "denomination").(string)
-	required := append([]string{t.Target.Entity, name, t.Target.Activity, t.Target.Date, "/referentiel",
+	required := append([]string{t.Target.Entity, name, t.Target.Activity, "/referentiel",
 		strconv.Itoa(t.Minimum), strconv.Itoa(t.Cap)}, t.Target.References...)
 	required = append(required, verdicts()...)
-	for _, language := range []string{"fr", "en"} {
+	examined, err := parseDay(t.Target.Date)
+	if err != nil {
+		l.fault(t.ID, "tasks.json", fmt.Sprintf("/%d/target/date_examen", i), RuleTasks, "%v", err)
+		return
+	}
+	for _, q := range []struct{ language, date string }{{"fr", examined.french()}, {"en", examined.english()}} {
+		at := fmt.Sprintf("/%d/question/%s", i, q.language)
+		text := " " + t.Question[q.language]
+		if !strings.Contains(text, " "+q.date) { // the 1st of a month is no part of its 11th
+			l.fault(t.ID, "tasks.json", at, RuleQuestion, "it must name the examination date as %q", q.date)
+		}
 		for _, need := range required {
-			if !strings.Contains(t.Question[language], need) {
-				l.fault(t.ID, "tasks.json", fmt.Sprintf("/%d/question/%s", i, language), RuleQuestion, "it must name %q", need)
+			if !strings.Contains(text, need) {
+				l.fault(t.ID, "tasks.json", at, RuleQuestion, "it must name %q, as the target and the rules do", need)
 			}
 		}
 	}
@@ -72,7 +82,7 @@ func (l *linter) checkReferences(i int, t track.Task) {
 		}
 		v, _ := l.view.Value(resource)
 		if owner := member(v, "entite"); owner != nil && owner != any(t.Target.Entity) {
-			l.fault(t.ID, "tasks.json", at, RuleReferences, "%s is another entity's", resource)
+			l.fault(t.ID, "tasks.json", at, RuleReferences, "%s is another entity's: it must be one of %s, or absent", resource, t.Target.Entity)
 		}
 	}
 }
@@ -113,10 +123,10 @@ func (l *linter) checkNumberTell() {
 	ascending := slices.IsSorted(ranks)
 	descending := slices.IsSortedFunc(ranks, func(a, b int) int { return b - a })
 	if ascending || descending {
-		l.fault("", "tasks.json", "", RuleNumberTell, "the entities' numbers follow the order of the tasks")
+		l.fault("", "tasks.json", "", RuleNumberTell, "the entities' numbers follow the order of the tasks: they must not tell it")
 	}
 	if len(all) >= 2*len(l.tasks) && slices.Max(ranks)-slices.Min(ranks) < len(l.tasks) {
-		l.fault("", "tasks.json", "", RuleNumberTell, "the entities of the tasks stand together in the numbering")
+		l.fault("", "tasks.json", "", RuleNumberTell, "the entities of the tasks stand together in the numbering: they must be spread among all")
 	}
 }
 
@@ -125,7 +135,7 @@ func compare(a, b *Corpus) []Fault {
 	var faults []Fault
 	differs := func(name string, x, y []byte) {
 		if !bytes.Equal(x, y) {
-			faults = append(faults, Fault{Resource: name, Rule: RuleRebuild, Message: "a second build from this seed and composition gives other bytes"})
+			faults = append(faults, Fault{Resource: name, Rule: RuleRebuild, Message: "a second build from this seed and composition gives other bytes: put back the file of that build, or name the options this corpus was built with"})
 		}
 	}
 	differs("manifest.json", a.Manifest, b.Manifest)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/receipts/corpus"
@@ -139,10 +140,11 @@ func TestDesignSection2LintOfAComposition(t *testing.T) {
 			h.Tasks = canonjson.Compact(list)
 		}},
 		{name: "a question that leaves out the date", rule: corpus.RuleQuestion, resource: "tasks.json", pointer: "/4/question/en", perTask: true, spoil: func(h hand) {
-			date := tasks(h, h.Corpus)[4].Target.Date
+			date, err := time.Parse(time.DateOnly, tasks(h, h.Corpus)[4].Target.Date)
+			h.must(err)
 			h.task(4, func(o *canonjson.Object) {
 				q := member(o, "question").(*canonjson.Object)
-				q.Set("en", strings.ReplaceAll(member(q, "en").(string), date, "today"))
+				q.Set("en", strings.ReplaceAll(member(q, "en").(string), date.Format("2 January 2006"), "today"))
 			})
 		}},
 		{name: "a question that cites the evaluation rules", rule: corpus.RuleReferences, resource: "tasks.json", perTask: true, spoil: func(h hand) {
@@ -339,7 +341,7 @@ func TestLintFindsAClassOfBoundsWithOneVerdict(t *testing.T) {
 func TestLintFindsTooManyCalls(t *testing.T) {
 	t.Parallel()
 	o := seeded("calls", 60)
-	o.Composition.Pages.Register = 2
+	o.Composition.Pages.Register = 1 // as many pages as entries
 	c, err := corpus.Build(o)
 	if err != nil {
 		t.Fatal(err)
@@ -366,7 +368,7 @@ func TestLintBuildNamesEveryFileThatDiffers(t *testing.T) {
 func TestFaultReadsAsOneLine(t *testing.T) {
 	t.Parallel()
 	f := corpus.Fault{Task: "conf-01", Resource: "/entites/ENT-1", Pointer: "/statut", Rule: corpus.RuleSchema, Message: "it must be active"}
-	if got := f.String(); got != "conf-01 /entites/ENT-1/statut [schema] it must be active" {
+	if got := f.String(); got != "conf-01 /entites/ENT-1/statut [schema] it must be active (files/entites/ENT-1.json)" {
 		t.Error(got)
 	}
 	if got := (corpus.Fault{Rule: "x", Message: "y"}).String(); got != "- - [x] y" {

@@ -84,7 +84,7 @@ func riderExtends(w *world, e *entity) {
 	c.end = e.date - day(w.draw.between(3, 60))
 	c.issued = c.end - day(w.draw.between(200, 360))
 	c.riders = append(c.riders, &rider{
-		object: "prorogation de la garantie",
+		object: "prorogation de la validité",
 		effect: c.end - day(w.draw.between(0, 20)),
 		newEnd: e.date + day(w.draw.between(40, 300)),
 	})
@@ -118,7 +118,7 @@ func riderNotYet(w *world, e *entity) {
 	for _, c := range e.certificates {
 		if c.settled {
 			c.riders = append(c.riders, &rider{
-				object: "prorogation de la garantie",
+				object: "prorogation de la validité",
 				effect: e.date + day(w.draw.between(1, 40)),
 				newEnd: e.date + day(w.draw.between(200, 400)),
 			})
@@ -140,7 +140,7 @@ func riderShortens(w *world, e *entity) {
 	newEnd := e.date - day(w.draw.between(1, 8))
 	c.issued = min(c.issued, newEnd-day(w.draw.between(60, 200)))
 	c.riders = append(c.riders, &rider{
-		object: "résiliation anticipée",
+		object: "fin de validité anticipée",
 		effect: newEnd - day(w.draw.between(5, 50)),
 		newEnd: newEnd,
 	})

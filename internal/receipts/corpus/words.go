@@ -41,15 +41,18 @@ var (
 		"Office", "Services", "Société", "Solutions", "Travaux", "Union",
 	}
 	companyTails = []string{"", "", "", "Associés", "et Fils", "Frères", "Conseil", "Nord", "Sud", "Est", "Ouest", "Centre"}
-	legalForms   = []string{"SA", "SARL", "SAS", "SASU", "SCOP", "SNC"}
-	streets      = []string{
+	// legalForms are for several partners, as names with “Frères” or “et Fils” say;
+	// the commonest stands twice.
+	legalForms = []string{"SA", "SARL", "SARL", "SAS", "SCOP", "SNC"}
+	streets    = []string{
 		"rue des Tanneurs", "rue du Vieux-Lavoir", "quai des Charrons", "allée des Tilleuls", "impasse du Moulin",
 		"place du Marché-aux-Grains", "chemin des Ardoises", "avenue de la Gare", "cours des Drapiers", "rue de l’Écluse",
 	}
 	townHeads = []string{"Saint-", "Sainte-", "Bourg-", "Pont-", "Ville-", "Roche-"}
 	reasons   = []string{"gel des avoirs", "interdiction de gérer", "interdiction de mise à disposition de fonds", "mesure conservatoire"}
-	// neutralObjects are purposes of riders that change neither an end nor an activity.
-	neutralObjects = []string{"changement de siège", "changement de dénomination", "mise à jour du plafond de garantie", "changement de signataire"}
+	// neutralObjects are purposes of riders that change neither an end nor an
+	// activity. They suit every type of attestation, an insurer's or a tax office's.
+	neutralObjects = []string{"changement de siège", "changement de dénomination", "rectification d’une erreur matérielle", "changement de signataire"}
 )
 
 func (s *stream) stem() string { return pick(s, nameStarts) + pick(s, nameEnds) }
@@ -77,7 +80,11 @@ func (s *stream) given(two bool) string {
 	if !two {
 		return first
 	}
-	return first + " " + pick(s, list)
+	second := pick(s, list)
+	for second == first { // nobody is called Éloi Éloi
+		second = pick(s, list)
+	}
+	return first + " " + second
 }
 
 // lexicon answers whether a name is made of the lists.
