@@ -131,6 +131,8 @@ func (a *archive) add(h *tar.Header, body io.Reader, end int64, limits ArchiveLi
 		return 0, fmt.Errorf("holds %s, which is neither a regular file nor a folder: links and devices are not accepted", strict.Quote(name))
 	case a.folders[name]:
 		return 0, fmt.Errorf("holds %s both as a file and as a folder", strict.Quote(name))
+	case sparse(h):
+		return 0, fmt.Errorf("holds %s as a sparse file: pack it without holes (tar without --sparse)", strict.Quote(name))
 	}
 	if parent := parentOf(name); parent != "" {
 		if err := a.addFolder(parent); err != nil {
@@ -147,6 +149,17 @@ func (a *archive) add(h *tar.Header, body io.Reader, end int64, limits ArchiveLi
 	a.files[name] = span{offset: end, size: n}
 	a.child(name)
 	return n, nil
+}
+
+// sparse reports whether an entry has holes. A few bytes of an archive can claim
+// exabytes of them, which no count of the bytes read would notice.
+func sparse(h *tar.Header) bool {
+	for record := range h.PAXRecords {
+		if strings.HasPrefix(record, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 // addFolder notes a folder and the folders above it.

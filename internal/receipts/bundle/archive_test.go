@@ -119,6 +119,8 @@ func TestSection1WhatAnArchiveMustNotHold(t *testing.T) {
 		{"bytes that are no zstd", "no readable tar.zst", []byte("PK\x03\x04")},
 		{"no bytes", "", nil},
 		{"a tar that ends early", "cannot be unpacked", truncated(t)},
+		{"a file of holes", "sparse", sparseFile(t, "0.1")},
+		{"a file of holes in the newer form", "sparse", sparseFile(t, "1.0")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, err := readArchive(bytes.NewReader(c.archive), small)
@@ -154,6 +156,38 @@ func truncated(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return encoder.EncodeAll(whole[:1000], nil)
+}
+
+// sparseFile is an archive of some hundred bytes that claims 2^62 bytes of zeros.
+func sparseFile(t *testing.T, version string) []byte {
+	t.Helper()
+	const size = "4611686018427387904"
+	records := map[string]string{
+		"GNU_sparse.size": size, "GNU_sparse.numblocks": "1", "GNU_sparse.map": size + ",0", "GNU_sparse.name": "submissions/x.json",
+	}
+	body := ""
+	if version == "1.0" {
+		records = map[string]string{
+			"GNU_sparse.major": "1", "GNU_sparse.minor": "0", "GNU_sparse.realsize": size, "GNU_sparse.name": "submissions/x.json",
+		}
+		body = "1\n" + size + "\n0\n"
+		body += strings.Repeat("\x00", 512-len(body))
+	}
+	decoder, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer decoder.Close()
+	whole, err := decoder.DecodeAll(pack(t, member{tar.Header{Typeflag: tar.TypeReg, Name: "submissions/x.json", PAXRecords: records}, body}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The writer would leave the real names of these records out; no checksum covers them.
+	return encoder.EncodeAll(bytes.ReplaceAll(whole, []byte("GNU_sparse."), []byte("GNU.sparse.")), nil)
 }
 
 func TestSection1AnArchiveLeavesNoTemporaryFile(t *testing.T) {
