@@ -197,3 +197,36 @@ func TestEverySecretFileIsForItsOwnerOnly(t *testing.T) {
 		}))
 	}
 }
+
+// The proxy reaches the season's routes and nothing else of this machine: not the
+// issuer itself, whose limits would count the caller as this machine.
+func TestTheProxyReachesOnlyTheSeasonUnderTheSeasonsHost(t *testing.T) {
+	t.Parallel()
+	s, o := lifeOf(t, filepath.Join(t.TempDir(), "data"))
+	key, err := o.challengeKey()
+	require.NoError(t, err)
+	call := func(path string) (status int, body string) {
+		t.Helper()
+		answer, err := o.post(t.Context(), s.PublicURL+"/v1/proxy",
+			[]byte(`{"target":"`+s.config.Season.Host+path+`","method":"POST","payload":{"email":"a@agents.prova.test"},"extra_headers":{"X-Real-IP":"8.8.8.8"}}`),
+			map[string]string{"X-Api-Key": key})
+		require.NoError(t, err)
+		var made struct {
+			Response struct {
+				Status int             `json:"status_code"`
+				Body   json.RawMessage `json:"body"`
+			} `json:"service_response"`
+		}
+		require.NoError(t, json.Unmarshal(answer, &made))
+		return made.Response.Status, string(made.Response.Body)
+	}
+	for _, path := range []string{"/v1/keys/free-signup", "/v1/proxy", "/v1/proofs", "/v1/pubkey", "/health", "/v/x", "/en/", "/api/v1/log", "/internal/v1/batch/close", "/v1/season/../keys/free-signup", "/"} {
+		status, body := call(path)
+		require.Equal(t, http.StatusNotFound, status, path)
+		require.NotContains(t, body, "api_key", path)
+	}
+	status, _ := call("/v1/season/1/freeze/conformite")
+	require.Equal(t, http.StatusNotFound, status) // There is no season yet.
+	_, body := call("/v1/season/1/freeze/conformite")
+	require.Contains(t, body, "there is no season 1", "the season service itself answers")
+}

@@ -117,6 +117,10 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 		httpx.Drain, httpx.RequestID(rand.Reader), httpx.AccessLog(logger, s.clock), httpx.Recover(logger),
 		httpx.LimitConcurrency(maxConcurrent, time.Second)))
 	s.serve(listeners.internal, httpx.Chain(internal, httpx.RequestID(rand.Reader), httpx.Recover(logger)))
+	if listeners.proxied != nil {
+		s.serve(listeners.proxied, httpx.Chain(s.season.Handler(),
+			httpx.RequestID(rand.Reader), httpx.AccessLog(logger, s.clock), httpx.Recover(logger)))
+	}
 	if listeners.corpus != nil {
 		secret, err := s.config.challengeSecret()
 		if err != nil {
@@ -153,7 +157,11 @@ func chosen(only []string) (map[string]bool, error) {
 	return runs, nil
 }
 
-type listeners struct{ public, corpus, internal net.Listener }
+// listeners of one process. proxied is the season service as the issuer's own
+// proxy reaches it: the routes of the season and no others. Through the public
+// listener a caller could have the proxy sign up, read or fail to authenticate in
+// its place, from this machine's address.
+type listeners struct{ public, corpus, internal, proxied net.Listener }
 
 // listen binds what the chosen services need and completes the configuration
 // with what only the bound addresses tell: base URL and upstreams.
@@ -182,6 +190,12 @@ func (s *Server) listen(ctx context.Context, runs map[string]bool) (l listeners,
 	}
 	s.PublicURL = "http://" + reachable(s.Public)
 	c := &s.config
+	seasonAddr := s.Public
+	if runs[ServiceSeason] && c.Upstreams[hostOf(c.Season.Host)] == "" {
+		if l.proxied, err = bind("proxied", "127.0.0.1:0", &seasonAddr); err != nil {
+			return l, err
+		}
+	}
 	if c.Issuer.BaseURL == "" {
 		c.Issuer.BaseURL = s.PublicURL
 	}
@@ -191,7 +205,7 @@ func (s *Server) listen(ctx context.Context, runs map[string]bool) (l listeners,
 	if c.Season.IssuerInternalURL == "" {
 		c.Season.IssuerInternalURL = "http://" + reachable(s.Internal)
 	}
-	mapped := s.defaultUpstreams(corpusAddr)
+	mapped := s.defaultUpstreams(seasonAddr, corpusAddr)
 	for host, addr := range c.Upstreams {
 		mapped[strings.ToLower(host)] = addr
 	}
@@ -201,8 +215,8 @@ func (s *Server) listen(ctx context.Context, runs map[string]bool) (l listeners,
 
 // defaultUpstreams sends the canonical hosts of one machine's season to its own
 // listeners.
-func (s *Server) defaultUpstreams(corpusAddr string) map[string]string {
-	out := map[string]string{hostOf(s.config.Season.Host): reachable(s.Public)}
+func (s *Server) defaultUpstreams(seasonAddr, corpusAddr string) map[string]string {
+	out := map[string]string{hostOf(s.config.Season.Host): reachable(seasonAddr)}
 	for _, host := range corpusHosts() {
 		out[host] = reachable(corpusAddr)
 	}
@@ -260,7 +274,7 @@ func (s *Server) Wait(ctx context.Context) error {
 }
 
 // Close stops listeners, loops, issuer, witnesses and database, in this order. The
-// public listener goes first: its requests under way still need the other two.
+// public listener goes first: its requests under way still need the others.
 // What has not ended after the grace is cut off, unacknowledged.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)

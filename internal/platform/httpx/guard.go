@@ -190,6 +190,8 @@ func (t *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Host = r.URL.Host
 		}
 		r.URL.Scheme, r.URL.Host = "http", at
+		// Our own services believe this header to come from the front proxy.
+		r.Header.Del("X-Real-IP")
 		return t.next.RoundTrip(r.WithContext(context.WithValue(r.Context(), pinKey{}, mapped)))
 	}
 	if r.URL.Scheme != "https" {

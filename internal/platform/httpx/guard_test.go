@@ -156,3 +156,23 @@ func FuzzCheckURL(f *testing.F) {
 		}
 	})
 }
+
+func TestAMappedHostNeverGetsAnAddressThatACallerMadeUp(t *testing.T) {
+	var got http.Header
+	ours := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header }))
+	defer ours.Close()
+	g, err := httpx.NewGuard(httpx.GuardOptions{Upstreams: map[string]string{"season.prova.test": ours.Listener.Addr().String()}})
+	require.NoError(t, err)
+	client := &http.Client{Transport: g.Transport()}
+	defer client.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", "https://season.prova.test/", nil)
+	require.NoError(t, err)
+	r.Header.Set("X-Real-IP", "8.8.8.8")
+	r.Header.Set("X-Other", "stays")
+	resp, err := client.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Empty(t, got.Values("X-Real-IP"))
+	require.Equal(t, "stays", got.Get("X-Other"))
+	require.Equal(t, "8.8.8.8", r.Header.Get("X-Real-IP"), "the caller's request is not altered")
+}
