@@ -116,7 +116,7 @@ list of processes.`,
 				return err
 			}
 			if faults := corpus.Lint(c); len(faults) > 0 {
-				return fmt.Errorf("the composition breaks %d rules, the first: %s", len(faults), faults[0])
+				return fmt.Errorf("the composition breaks its rules (lint faults: %d), the first: %s", len(faults), faults[0])
 			}
 			if err := c.Write(out); err != nil {
 				return err
@@ -182,7 +182,7 @@ the key. With --seed or --practice the corpus is also built again and compared.`
 				}
 			}
 			if len(faults) > 0 {
-				return fmt.Errorf("%s: %d faults", args[0], len(faults))
+				return fmt.Errorf("%s: lint faults: %d", args[0], len(faults))
 			}
 			_, err = fmt.Fprintf(env.Stdout, "%s: no fault\n", args[0])
 			return err
