@@ -178,6 +178,8 @@ func englishTexts() map[string]string {
 		"proof.request":          "Request hash, opened",
 		"proof.response":         "Response hash, opened",
 		"proof.no_call":          "No disclosure that opens the two hashes of this proof was published, so the call behind it cannot be named here.",
+		"proof.no_call.refused":  "The proof is not admitted: nothing that it commits to counts, so no call is named here.",
+		"proof.no_call.pending":  "No call is named before the batch is anchored.",
 		"proof.time":             "Time of the token",
 		"proof.window.in":        "inside the season’s window",
 		"proof.window.out":       "outside the season’s window",

@@ -179,6 +179,8 @@ func frenchTexts() map[string]string {
 		"proof.request":          "Empreinte de la requête, ouverte",
 		"proof.response":         "Empreinte de la réponse, ouverte",
 		"proof.no_call":          "Aucune divulgation ouvrant les deux empreintes de cette preuve n’a été publiée : l’appel ne peut pas être nommé ici.",
+		"proof.no_call.refused":  "La preuve n’est pas admise : rien de ce qu’elle engage ne compte, aucun appel n’est donc nommé ici.",
+		"proof.no_call.pending":  "Aucun appel n’est nommé avant l’ancrage du lot.",
 		"proof.time":             "Heure du jeton",
 		"proof.window.in":        "dans la fenêtre de la saison",
 		"proof.window.out":       "hors de la fenêtre de la saison",

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"errors"
 	"io/fs"
 	"slices"
 
@@ -108,12 +107,9 @@ func (x *Index) proofPage(s *site, l language, e *edition, id string) (*page, er
 
 // fillProof verifies a proof with the bundle's trust, by the rules of its season.
 func (e *edition) fillProof(c *catalogue, v *proofContent, data []byte) error {
-	p, err := receipt.Parse(data)
-	if err == nil && p.ID() != v.ProofID {
-		err = errors.New("proof_id is not the name of the file")
-	}
-	if err != nil {
-		v.Fault = plainLine(err.Error()) // A malformed proof is a finding, not a failure of the page.
+	p, fault := readProof(data, v.ProofID)
+	if fault != "" {
+		v.Fault = fault
 		v.Verdict, v.VerdictIn = string(receipt.VerdictInvalid), c.word("proof_verdict", string(receipt.VerdictInvalid))
 		v.Refused = &wordText{receipt.DetailProofMalformed, c.word("detail", receipt.DetailProofMalformed)}
 		return nil
@@ -152,6 +148,19 @@ func (e *edition) fillProof(c *catalogue, v *proofContent, data []byte) error {
 		return nil
 	}
 	return e.fillEvidence(c, v, p)
+}
+
+// readProof parses a view. That it cannot be read is a finding of the page, in one
+// line, not a failure.
+func readProof(data []byte, id string) (p *receipt.Proof, fault string) {
+	p, err := receipt.Parse(data)
+	switch {
+	case err != nil:
+		return nil, plainLine(err.Error())
+	case p.ID() != id:
+		return nil, "proof_id is not the name of the file"
+	}
+	return p, ""
 }
 
 // fillEvidence adds what the scorer reads: whether the season admits the proof,

@@ -16,7 +16,9 @@ func TestSlugsAreSafeNamesAndNeverMeet(t *testing.T) {
 			t.Errorf("%q and %q share %q", did, other, s)
 		}
 		seen[s] = did
-		if len(s) > maxSlug || strings.Contains(s, "..") || strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~", r) }) {
+		if len(s) > maxSlug || strings.Contains(s, "..") || strings.ContainsFunc(s, func(r rune) bool {
+			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~", r)
+		}) {
 			t.Errorf("%q is no file name for all systems", s)
 		}
 	}
