@@ -69,7 +69,7 @@ func (w writer) append(dst []byte, v any) []byte {
 	}
 	converted, err := FromGo(v)
 	if err != nil {
-		panic("canonjson: " + err.Error())
+		panic("canonjson: " + err.Error()) //nolint:forbidigo // A programming error, as documented.
 	}
 	return w.append(dst, converted)
 }

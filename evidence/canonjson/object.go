@@ -64,13 +64,13 @@ type Object struct {
 // is not a string is a programming error and panics.
 func NewObject(nameValue ...any) *Object {
 	if len(nameValue)%2 != 0 {
-		panic(fmt.Sprintf("canonjson.NewObject: %d arguments, want pairs of name and value", len(nameValue)))
+		panic(fmt.Sprintf("canonjson.NewObject: %d arguments, want pairs of name and value", len(nameValue))) //nolint:forbidigo // A programming error, as documented.
 	}
 	o := &Object{members: make([]member, 0, len(nameValue)/2)}
 	for i := 0; i < len(nameValue); i += 2 {
 		name, ok := nameValue[i].(string)
 		if !ok {
-			panic(fmt.Sprintf("canonjson.NewObject: argument %d is a %T, want a member name (string)", i, nameValue[i]))
+			panic(fmt.Sprintf("canonjson.NewObject: argument %d is a %T, want a member name (string)", i, nameValue[i])) //nolint:forbidigo // A programming error, as documented.
 		}
 		o.Set(name, nameValue[i+1])
 	}
@@ -117,7 +117,7 @@ func (o *Object) Set(name string, v any) {
 	default:
 		converted, err := FromGo(v)
 		if err != nil {
-			panic(fmt.Sprintf("canonjson: member %q: %v", name, err))
+			panic(fmt.Sprintf("canonjson: member %q: %v", name, err)) //nolint:forbidigo // A programming error, as documented.
 		}
 		v = converted
 	}

@@ -86,7 +86,7 @@ func TestNewObjectAndSetConvertGoValuesAndPanicOnWhatIsNoJSON(t *testing.T) {
 		t.Errorf("object is %s", got)
 	}
 	for name, f := range map[string]func(){
-		"odd number of arguments": func() { NewObject([]any{"a"}...) },
+		"odd number of arguments": func() { NewObject([]any{"a"}...) }, //nolint:staticcheck // The odd number is the case.
 		"name that is no string":  func() { NewObject(1, 2) },
 		"value that is no JSON":   func() { o.Set("f", func() {}) },
 		"text of what is no JSON": func() { Marshal(struct{}{}) },

@@ -221,7 +221,7 @@ func substitute(t *testing.T, path, from, to string) {
 	changed := strings.Replace(string(data), from, to, 1)
 	if len(to) == len(from)+1 { // keep the length: the byte after is replaced, not shifted
 		i := strings.Index(string(data), from) + len(from)
-		b := []byte(data)
+		b := bytes.Clone(data)
 		if b[i] == to[len(from)] {
 			b[i] ^= 1
 		} else {

@@ -266,7 +266,10 @@ func (o *Operator) putEntry(ctx context.Context, w *bundle.Writer, view []byte, 
 			UUID string `json:"uuid"`
 		} `json:"transparency_log"`
 	}
-	if err := json.Unmarshal(view, &v); err != nil || v.Log == nil || v.Log.UUID == "" || done[v.Log.UUID] {
+	if err := json.Unmarshal(view, &v); err != nil {
+		return fmt.Errorf("the issuer's view of a proof: %w", err)
+	}
+	if v.Log == nil || v.Log.UUID == "" || done[v.Log.UUID] {
 		return nil
 	}
 	if !bundle.ValidEntryUUID(v.Log.UUID) {

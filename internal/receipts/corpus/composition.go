@@ -235,7 +235,7 @@ func Practice(trackName string) Options {
 	}
 	c, err := ParseComposition(practiceComposition)
 	if err != nil {
-		panic("corpus: the embedded composition is broken: " + err.Error()) // a test reads it
+		panic("corpus: the embedded composition is broken: " + err.Error()) //nolint:forbidigo // Embedded and read by a test: it cannot be broken at run time.
 	}
 	o.Composition = c
 	return o
