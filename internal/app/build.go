@@ -12,8 +12,13 @@ import (
 
 // build makes the services of this process and mounts them: public routes on one
 // mux, routes between services on the other.
-func (s *Server) build(ctx context.Context, runs map[string]bool, public, internal *http.ServeMux) error {
+func (s *Server) build(ctx context.Context, runs map[string]bool, public, internal *http.ServeMux) (err error) {
 	c := &s.config
+	release, err := lockKeys(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	if runs[ServiceIssuer] {
 		parts, err := openIssuer(ctx, c, s.db, s.clock, s.logger, challengeHosts(c))
 		if err != nil {

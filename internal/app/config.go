@@ -111,7 +111,9 @@ type SeasonConfig struct {
 	Number int64 `koanf:"number"`
 	// Host is the canonical host of the season service; it enters the freeze.
 	Host string `koanf:"host"`
-	// IssuerURL and IssuerInternalURL reach the issuer; empty means this process.
+	// IssuerURL and IssuerInternalURL reach the issuer. Both may be empty where it
+	// runs in the same process; elsewhere no internal URL means a foreign issuer, of
+	// which the Index says that only links seen at enrolment are known.
 	IssuerURL         string `koanf:"issuer_url"`
 	IssuerInternalURL string `koanf:"issuer_internal_url"`
 	// RequireLog demands a log entry beside the token for every proof (§4.1).

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -229,4 +230,67 @@ func TestTheProxyReachesOnlyTheSeasonUnderTheSeasonsHost(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status) // There is no season yet.
 	_, body := call("/v1/season/1/freeze/conformite")
 	require.Contains(t, body, "there is no season 1", "the season service itself answers")
+}
+
+func TestServicesThatRunApartFindEachOther(t *testing.T) {
+	t.Parallel()
+	start := func(c Config, only ...string) (*Server, error) {
+		s, err := Start(t.Context(), c, only, slog.New(slog.DiscardHandler))
+		if err == nil {
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+		}
+		return s, err
+	}
+	c := practiceConfig(filepath.Join(t.TempDir(), "data"))
+	_, err := start(c, ServiceSeason, ServiceIndex)
+	require.ErrorContains(t, err, "season.issuer_url is missing")
+
+	c.Season.IssuerURL = "http://127.0.0.1:1"
+	foreign, err := start(c, ServiceSeason, ServiceIndex)
+	require.NoError(t, err)
+	require.Empty(t, foreign.config.Season.IssuerInternalURL, "an issuer of which no internal listener is known is a foreign one")
+
+	c.Upstreams = map[string]string{hostOf(c.Season.Host): foreign.Public}
+	s, err := start(c, ServiceIssuer, ServiceCorpus)
+	require.NoError(t, err)
+	require.Equal(t, "http://"+s.Internal, s.config.Season.IssuerInternalURL)
+	require.Equal(t, foreign.Public, s.config.Upstreams[hostOf(c.Season.Host)])
+
+	c.Upstreams, c.Season.IssuerURL, c.Season.IssuerInternalURL = nil, s.PublicURL, "http://"+s.Internal
+	own, err := start(c, ServiceSeason, ServiceIndex)
+	require.NoError(t, err)
+	resp, err := http.Post(own.PublicURL+"/v1/season/1/enroll", "application/json", strings.NewReader("{}")) //nolint:noctx // A test.
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusNotFound, resp.StatusCode) // No season is announced.
+}
+
+func TestStartsAtOnceOnANewDirectoryAgreeOnOneSetOfKeys(t *testing.T) {
+	t.Parallel()
+	for range 4 {
+		data := filepath.Join(t.TempDir(), "data")
+		lives := make(chan *Server, 3)
+		var group sync.WaitGroup
+		for range cap(lives) {
+			group.Go(func() {
+				c := practiceConfig(data)
+				if s, err := Start(t.Context(), c, nil, slog.New(slog.DiscardHandler)); err == nil {
+					lives <- s
+				} else if !strings.Contains(err.Error(), "stop it first") { // The embedded log has one writer.
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		close(lives)
+		running := 0
+		for s := range lives {
+			running++
+			require.NoError(t, s.Close())
+		}
+		require.Equal(t, 1, running)
+		s, err := Start(t.Context(), practiceConfig(data), nil, slog.New(slog.DiscardHandler))
+		require.NoError(t, err, "the keys on disk are those of the published history")
+		require.NoError(t, s.Close())
+	}
 }

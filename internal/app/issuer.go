@@ -208,17 +208,6 @@ func (c *Config) challengeSecret() (string, error) {
 	return secret, nil
 }
 
-// trust is what a verifier of this issuer's proofs must believe: the proposal
-// that goes into a bundle (bundle-format §3, D4).
-func (p *issuerParts) trust() (*receipt.Trust, error) {
-	t, err := publishedKeys(p.history.JSON())
-	if err != nil {
-		return nil, err
-	}
-	t.Authorities, t.Logs = p.witnesses.authorities, p.witnesses.logs
-	return t, nil
-}
-
 // publishedKeys reads the keys that an issuer publishes (GET /v1/pubkey, or its
 // history file) as the issuer's part of a trust file; the entries have one form.
 func publishedKeys(document []byte) (*receipt.Trust, error) {

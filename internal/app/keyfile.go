@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // secretFile returns the contents of a 0600 file below the data directory, and
@@ -71,6 +73,39 @@ func writeOnce(path string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// lockWait is how long a start waits for another one on the same data directory.
+const lockWait = 30 * time.Second
+
+// lockKeys keeps other processes of the data directory from making keys at the
+// same time, until release: the keys of the first start belong together, and half
+// of each of two sets is none. The second process finds those of the first.
+func lockKeys(ctx context.Context, c *Config) (release func() error, err error) {
+	path := c.path(filepath.Join("keys", "lock"))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, lockWait, fmt.Errorf("another process is still starting on this data directory: it holds %s", path))
+	defer cancel()
+	for {
+		held, err := tryLock(f)
+		if held {
+			return f.Close, nil
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), f.Close())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // randomHex is a fresh secret of n random bytes as lower-case hex.

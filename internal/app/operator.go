@@ -61,11 +61,7 @@ func OpenOperator(ctx context.Context, c *Config, logger *slog.Logger, progress 
 	if err != nil {
 		return nil, nil, err
 	}
-	secret, err := c.challengeSecret()
-	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	service, err := openSeason(ctx, c, db, secret, time.Now, logger)
+	service, err := openLockedSeason(ctx, c, db, logger)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
@@ -78,6 +74,20 @@ func newOperator(c *Config, service *season.Service, clock func() time.Time, log
 		bundle: filepath.Join(c.seasonDir(c.Season.Number), "bundle"),
 		http:   &http.Client{Timeout: 30 * time.Second}, clock: clock, logger: logger, progress: progress,
 	}
+}
+
+// openLockedSeason is openSeason beside services that may be starting.
+func openLockedSeason(ctx context.Context, c *Config, db *store.DB, logger *slog.Logger) (_ *season.Service, err error) {
+	release, err := lockKeys(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	secret, err := c.challengeSecret()
+	if err != nil {
+		return nil, err
+	}
+	return openSeason(ctx, c, db, secret, time.Now, logger)
 }
 
 // openSeason builds the season service, with its own key for receipts.

@@ -76,6 +76,9 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 	if err != nil {
 		return nil, err
 	}
+	if runs[ServiceSeason] && !runs[ServiceIssuer] && c.Season.IssuerURL == "" {
+		return nil, errors.New("season.issuer_url is missing: the issuer does not run in this process, so name where keys are asked about, and season.issuer_internal_url unless it is a foreign issuer")
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	s := &Server{config: c, group: group, cancel: cancel, running: ctx, logger: logger, clock: time.Now}
@@ -199,11 +202,17 @@ func (s *Server) listen(ctx context.Context, runs map[string]bool) (l listeners,
 	if c.Issuer.BaseURL == "" {
 		c.Issuer.BaseURL = s.PublicURL
 	}
-	if c.Season.IssuerURL == "" {
-		c.Season.IssuerURL = s.PublicURL
+	if runs[ServiceIssuer] {
+		// Without an internal URL an issuer elsewhere is a foreign one.
+		if c.Season.IssuerURL == "" {
+			c.Season.IssuerURL = s.PublicURL
+		}
+		if c.Season.IssuerInternalURL == "" {
+			c.Season.IssuerInternalURL = "http://" + reachable(s.Internal)
+		}
 	}
-	if c.Season.IssuerInternalURL == "" {
-		c.Season.IssuerInternalURL = "http://" + reachable(s.Internal)
+	if runs[ServiceIssuer] && !runs[ServiceSeason] && c.Upstreams[hostOf(c.Season.Host)] == "" {
+		s.logger.WarnContext(ctx, "the season service does not run here: name its loopback listener in upstreams, or no freeze can be proxied", "host", hostOf(c.Season.Host))
 	}
 	mapped := s.defaultUpstreams(seasonAddr, corpusAddr)
 	for host, addr := range c.Upstreams {
