@@ -34,7 +34,7 @@ func ParseDisclosures(data []byte) (*Disclosures, error) {
 		d.byID, err = wantObject(doc, "", "disclosures")
 		for id, pairs := range d.byID.All() {
 			if _, ok := pairs.(*canonjson.Object); !ok && err == nil {
-				err = fmt.Errorf("/disclosures/%s: is %s, want an object", canonjson.EscapeToken(clip(id)), kindOf(pairs))
+				err = fmt.Errorf("/disclosures/%s: is %s, want an object", canonjson.EscapeToken(clip(id)), canonjson.Kind(pairs))
 			}
 		}
 	default:

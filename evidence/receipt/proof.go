@@ -27,7 +27,7 @@ func Parse(data []byte) (*Proof, error) {
 	}
 	doc, ok := value.(*canonjson.Object)
 	if !ok {
-		return nil, fmt.Errorf("proof: the document is %s, want a JSON object as GET /v1/proof/{id} answers", kindOf(value))
+		return nil, fmt.Errorf("proof: the document is %s, want a JSON object as GET /v1/proof/{id} answers", canonjson.Kind(value))
 	}
 	return newProof(doc), nil
 }
@@ -162,24 +162,3 @@ func isHex(s string) bool {
 }
 
 func prefixed(hash [32]byte) string { return "sha256:" + hex.EncodeToString(hash[:]) }
-
-// kindOf names the JSON type of a value for error texts.
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case string:
-		return "a string"
-	case canonjson.Int:
-		return "an integer"
-	case float64:
-		return "a number with fraction or exponent"
-	case []any:
-		return "an array"
-	case *canonjson.Object:
-		return "an object"
-	}
-	return fmt.Sprintf("a %T", v)
-}

@@ -174,7 +174,7 @@ func readCertificates(o *canonjson.Object, at, name string) ([]*x509.Certificate
 		pointer := fmt.Sprintf("%s/%s/%d", at, name, i)
 		s, ok := item.(string)
 		if !ok {
-			return nil, fmt.Errorf("%s: is %s, want a string with one PEM block", pointer, kindOf(item))
+			return nil, fmt.Errorf("%s: is %s, want a string with one PEM block", pointer, canonjson.Kind(item))
 		}
 		c, err := parseCertificatePEM(s)
 		if err != nil {
@@ -222,7 +222,7 @@ func readInstant(o *canonjson.Object, at, name string) (time.Time, error) {
 	}
 	s, ok := value.(string)
 	if !ok {
-		return time.Time{}, fmt.Errorf("%s/%s: is %s, want an instant or null", at, name, kindOf(value))
+		return time.Time{}, fmt.Errorf("%s/%s: is %s, want an instant or null", at, name, canonjson.Kind(value))
 	}
 	t, err := time.Parse(instantLayout, s)
 	if err != nil || t.Format(instantLayout) != s || t.IsZero() {
@@ -290,7 +290,7 @@ func asObject(at string, value any) (*canonjson.Object, error) {
 		if at == "" {
 			at = "the document"
 		}
-		return nil, fmt.Errorf("%s: is %s, want an object", at, kindOf(value))
+		return nil, fmt.Errorf("%s: is %s, want an object", at, canonjson.Kind(value))
 	}
 	return o, nil
 }
@@ -315,7 +315,7 @@ func wantKind[T any](o *canonjson.Object, at, name, kind string) (T, error) {
 	}
 	v, ok := value.(T)
 	if !ok {
-		return zero, fmt.Errorf("%s/%s: is %s, want %s", at, name, kindOf(value), kind)
+		return zero, fmt.Errorf("%s/%s: is %s, want %s", at, name, canonjson.Kind(value), kind)
 	}
 	return v, nil
 }

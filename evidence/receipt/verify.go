@@ -185,7 +185,7 @@ func (v *verification) disclosure(commitments map[string][32]byte, chain Status)
 		if o, ok := value.(*canonjson.Object); ok {
 			open(o)
 		} else {
-			malformed = "disclosed is " + kindOf(value) + ", want an object"
+			malformed = "disclosed is " + canonjson.Kind(value) + ", want an object"
 		}
 	}
 	open(v.o.Disclosures)

@@ -57,7 +57,7 @@ func (v *verification) timestamp(batch Witness) Witness {
 	provider, named := text(v.p.doc, "timestamp_authority", "provider")
 	switch {
 	case !isText:
-		return fail("timestamp_authority.tsr_base64 is %s, want a string", kindOf(value))
+		return fail("timestamp_authority.tsr_base64 is %s, want a string", canonjson.Kind(value))
 	case !named:
 		return fail("timestamp_authority.provider is missing or no string")
 	}

@@ -153,7 +153,7 @@ type batch struct {
 func readBatch(value any) (b batch, err error) {
 	o, ok := value.(*canonjson.Object)
 	if !ok {
-		return b, fmt.Errorf("batch_anchor is %s, want an object", kindOf(value))
+		return b, fmt.Errorf("batch_anchor is %s, want an object", canonjson.Kind(value))
 	}
 	if status, _ := text(o, "status"); status != "anchored" {
 		v, _ := o.Get("status")
@@ -175,7 +175,7 @@ func readBatch(value any) (b batch, err error) {
 	value, _ = o.Get("audit_path")
 	items, ok := value.([]any)
 	if !ok {
-		return b, fmt.Errorf("batch_anchor.audit_path is %s, want an array", kindOf(value))
+		return b, fmt.Errorf("batch_anchor.audit_path is %s, want an array", canonjson.Kind(value))
 	}
 	b.path = make([][32]byte, 0, len(items))
 	for i, item := range items {

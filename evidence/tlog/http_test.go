@@ -185,7 +185,7 @@ func TestRekorAPIRefusesBadRequests(t *testing.T) {
 	}{
 		"an empty body":                {"POST", entries, "", 400, "error processing entry"},
 		"not JSON":                     {"POST", entries, "{", 400, "error processing entry"},
-		"an array":                     {"POST", entries, "[]", 400, "array, want object"},
+		"an array":                     {"POST", entries, "[]", 400, "an array, want an object"},
 		"two values":                   {"POST", entries, good + good, 400, "error processing entry"},
 		"ten thousand arrays":          {"POST", entries, strings.Repeat("[", 10000), 400, "error processing entry"},
 		"a member twice":               {"POST", entries, with(`"kind":`, `"kind":"x","kind":`), 400, "error processing entry"},
@@ -197,7 +197,7 @@ func TestRekorAPIRefusesBadRequests(t *testing.T) {
 		"an unknown member deep down":  {"POST", entries, with(`"algorithm"`, `"x":1,"algorithm"`), 400, "/spec/data/hash: unknown member"},
 		"another hash algorithm":       {"POST", entries, with(`"sha256"`, `"sha512"`), 400, "/spec/data/hash/algorithm"},
 		"a hash that is too short":     {"POST", entries, with(`"value":"`, `"value":"x`), 400, "/spec/data/hash/value"},
-		"a hash that is a number":      {"POST", entries, with(`"value":"`, `"value":1,"y":"`), 400, "/spec/data/hash/value: integer"},
+		"a hash that is a number":      {"POST", entries, with(`"value":"`, `"value":1,"y":"`), 400, "/spec/data/hash/value: an integer"},
 		"a signature of another hash":  {"POST", entries, with(signatureOf(good), signatureOf(proposal(t, 2))), 400, "/spec/signature/content"},
 		"a signature that is not DER":  {"POST", entries, with(signatureOf(good), "AAAA"), 400, "/spec/signature/content"},
 		"a signature not in base64":    {"POST", entries, with(signatureOf(good), "?"), 400, "/spec/signature/content"},

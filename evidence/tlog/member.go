@@ -14,7 +14,7 @@ func member[T any](o *canonjson.Object, parent, name string) (T, error) {
 	v, ok := o.Get(name)
 	if !ok {
 		var zero T
-		return zero, fmt.Errorf("%s/%s: missing, want %s", parent, name, kindOf(zero))
+		return zero, fmt.Errorf("%s/%s: missing, want %s", parent, name, canonjson.Kind(zero))
 	}
 	return as[T](v, parent+"/"+name)
 }
@@ -22,7 +22,7 @@ func member[T any](o *canonjson.Object, parent, name string) (T, error) {
 func as[T any](v any, pointer string) (T, error) {
 	t, ok := v.(T)
 	if !ok {
-		return t, fmt.Errorf("%s: %s, want %s", pointer, kindOf(v), kindOf(t))
+		return t, fmt.Errorf("%s: %s, want %s", pointer, canonjson.Kind(v), canonjson.Kind(t))
 	}
 	return t, nil
 }
@@ -38,27 +38,6 @@ func integerMember(o *canonjson.Object, parent, name string) (int64, error) {
 		return 0, fmt.Errorf("%s/%s: integer of %d digits, want one of 64 bits", parent, name, len(text))
 	}
 	return n, nil
-}
-
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case string:
-		return "string"
-	case canonjson.Int:
-		return "integer"
-	case float64:
-		return "number with fraction or exponent"
-	case []any:
-		return "array"
-	case *canonjson.Object:
-		return "object"
-	default:
-		return fmt.Sprintf("%T", v)
-	}
 }
 
 // parseHash reads 64 lower-case hexadecimal characters.

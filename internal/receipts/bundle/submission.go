@@ -70,7 +70,7 @@ func ParseSubmission(data []byte, ctx SubmissionContext) (*Submission, []Fault) 
 	}
 	o, ok := v.(*canonjson.Object)
 	if !ok {
-		return nil, []Fault{{Rule: "a", Message: "the body must be a JSON object, is " + strict.Kind(v)}}
+		return nil, []Fault{{Rule: "a", Message: "the body must be a JSON object, is " + canonjson.Kind(v)}}
 	}
 	s := p.submission(o)
 	if len(p.faults) > 0 {

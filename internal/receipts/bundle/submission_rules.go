@@ -51,7 +51,7 @@ func (p *submissionParser) textMember(rule, at string, o *canonjson.Object, name
 	}
 	s, ok := v.(string)
 	if !ok {
-		p.fault(rule, at+"/"+name, "must be a string, is "+strict.Kind(v))
+		p.fault(rule, at+"/"+name, "must be a string, is "+canonjson.Kind(v))
 	}
 	return s, ok
 }
@@ -77,7 +77,7 @@ func (p *submissionParser) season(o *canonjson.Object, s *Submission) {
 	want := strconv.FormatInt(p.ctx.Season, 10)
 	i, ok := v.(canonjson.Int)
 	if !ok {
-		p.fault("b", "/season", "must be the integer "+want+", is "+strict.Kind(v))
+		p.fault("b", "/season", "must be the integer "+want+", is "+canonjson.Kind(v))
 		return
 	}
 	n, ok := i.Int64()
@@ -146,7 +146,7 @@ func (p *submissionParser) assertions(o *canonjson.Object, s *Submission, tc Tra
 	}
 	list, ok := v.([]any)
 	if !ok {
-		p.fault("d", "/assertions", "must be an array (it may be empty), is "+strict.Kind(v))
+		p.fault("d", "/assertions", "must be an array (it may be empty), is "+canonjson.Kind(v))
 		return cited
 	}
 	if limit := tc.Caps[s.TaskID]; p.ctx.RefuseOverCap && taskKnown && len(list) > limit {
@@ -162,7 +162,7 @@ func (p *submissionParser) assertions(o *canonjson.Object, s *Submission, tc Tra
 		at := strict.Index("/assertions", i)
 		a, ok := v.(*canonjson.Object)
 		if !ok {
-			p.fault("d", at, "must be an object with id, claim and proof_ids, is "+strict.Kind(v))
+			p.fault("d", at, "must be an object with id, claim and proof_ids, is "+canonjson.Kind(v))
 			continue
 		}
 		p.exactly("d", at, a, []string{"id", "claim", "proof_ids"})
@@ -201,7 +201,7 @@ func (p *submissionParser) claim(at string, a *canonjson.Object, out *Assertion)
 	at += "/claim"
 	c, ok := v.(*canonjson.Object)
 	if !ok {
-		p.fault("e", at, "must be an object with resource, field and value, is "+strict.Kind(v))
+		p.fault("e", at, "must be an object with resource, field and value, is "+canonjson.Kind(v))
 		return false
 	}
 	p.exactly("e", at, c, []string{"resource", "field", "value"})
@@ -244,7 +244,7 @@ func (p *submissionParser) proofIDs(at string, a *canonjson.Object, cited map[st
 	at += "/proof_ids"
 	list, ok := v.([]any)
 	if !ok {
-		p.fault("f", at, "must be an array of proof ids, is "+strict.Kind(v))
+		p.fault("f", at, "must be an array of proof ids, is "+canonjson.Kind(v))
 		return nil
 	}
 	if len(list) == 0 {
@@ -257,7 +257,7 @@ func (p *submissionParser) proofIDs(at string, a *canonjson.Object, cited map[st
 		id, ok := v.(string)
 		switch {
 		case !ok:
-			p.fault("f", at, "must be a proof id (a string), is "+strict.Kind(v))
+			p.fault("f", at, "must be a proof id (a string), is "+canonjson.Kind(v))
 		case !ValidProofID(id):
 			p.fault("f", at, "must have the form prf_YYYYMMDD_HHMMSS_xxxxxx, is "+strict.Quote(id))
 		case seen[id]:
@@ -281,7 +281,7 @@ func (p *submissionParser) disclosures(o *canonjson.Object, s *Submission, cited
 	}
 	d, ok := v.(*canonjson.Object)
 	if !ok {
-		p.fault("h", "/disclosures", "must be an object with one member for each cited proof, is "+strict.Kind(v))
+		p.fault("h", "/disclosures", "must be an object with one member for each cited proof, is "+canonjson.Kind(v))
 		return
 	}
 	s.Disclosures = make(map[string]Disclosure, d.Len())
@@ -292,7 +292,7 @@ func (p *submissionParser) disclosures(o *canonjson.Object, s *Submission, cited
 		}
 		entry, ok := v.(*canonjson.Object)
 		if !ok {
-			p.fault("h", at, "must be an object with request_hash and response_hash, is "+strict.Kind(v))
+			p.fault("h", at, "must be an object with request_hash and response_hash, is "+canonjson.Kind(v))
 			continue
 		}
 		p.exactly("h", at, entry, []string{"request_hash", "response_hash"})
@@ -316,7 +316,7 @@ func (p *submissionParser) pair(at string, entry *canonjson.Object, name string)
 	at += "/" + name
 	o, ok := v.(*canonjson.Object)
 	if !ok {
-		p.fault("h", at, "must be an object with nonce and value, is "+strict.Kind(v))
+		p.fault("h", at, "must be an object with nonce and value, is "+canonjson.Kind(v))
 		return Pair{}
 	}
 	p.exactly("h", at, o, []string{"nonce", "value"})

@@ -41,7 +41,7 @@ const (
 func ParseRules(v any) (*Rules, error) {
 	o, ok := v.(*canonjson.Object)
 	if !ok {
-		return nil, fmt.Errorf("the rules are %s: they must be an object", kind(v))
+		return nil, fmt.Errorf("the rules are %s: they must be an object", canonjson.Kind(v))
 	}
 	r := &Rules{ProbativeFields: map[string][]string{}, patterns: map[string][][]string{}}
 	var err error

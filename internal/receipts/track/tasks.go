@@ -55,7 +55,7 @@ func ParseTasks(v any, track string) ([]Task, error) {
 	}
 	items, ok := v.([]any)
 	if !ok {
-		return nil, fmt.Errorf("the tasks are %s: they must be an array", kind(v))
+		return nil, fmt.Errorf("the tasks are %s: they must be an array", canonjson.Kind(v))
 	}
 	tasks := make([]Task, 0, len(items))
 	seen := make(map[string]bool, len(items))
@@ -77,7 +77,7 @@ func ParseTasks(v any, track string) ([]Task, error) {
 func parseTask(v any, at, track string) (Task, error) {
 	o, ok := v.(*canonjson.Object)
 	if !ok {
-		return Task{}, fmt.Errorf("%s is %s: a task must be an object", at, kind(v))
+		return Task{}, fmt.Errorf("%s is %s: a task must be an object", at, canonjson.Kind(v))
 	}
 	var t Task
 	var err error

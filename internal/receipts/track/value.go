@@ -18,7 +18,7 @@ func member[T any](o *canonjson.Object, at, name, want string) (T, error) {
 	}
 	t, ok := v.(T)
 	if !ok {
-		return zero, fmt.Errorf("%s/%s is %s: it must be %s", at, name, kind(v), want)
+		return zero, fmt.Errorf("%s/%s is %s: it must be %s", at, name, canonjson.Kind(v), want)
 	}
 	return t, nil
 }
@@ -39,38 +39,17 @@ func text(o *canonjson.Object, at, name string) (string, error) {
 func texts(v any, at string) ([]string, error) {
 	items, ok := v.([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s is %s: it must be an array of strings", at, kind(v))
+		return nil, fmt.Errorf("%s is %s: it must be an array of strings", at, canonjson.Kind(v))
 	}
 	out := make([]string, len(items))
 	for i, item := range items {
 		s, ok := item.(string)
 		if !ok {
-			return nil, fmt.Errorf("%s/%d is %s: it must be a string", at, i, kind(item))
+			return nil, fmt.Errorf("%s/%d is %s: it must be a string", at, i, canonjson.Kind(item))
 		}
 		out[i] = s
 	}
 	return out, nil
-}
-
-// kind names a JSON value's type for a message.
-func kind(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case string:
-		return "a string"
-	case canonjson.Int:
-		return "an integer"
-	case float64:
-		return "a number with fraction or exponent"
-	case []any:
-		return "an array"
-	case *canonjson.Object:
-		return "an object"
-	}
-	return "no JSON value"
 }
 
 // calendarDay reports whether s is a day that exists, written YYYY-MM-DD.

@@ -69,7 +69,7 @@ func shown(at string) string {
 func (d *Document) Object(at string, v any) *canonjson.Object {
 	o, ok := v.(*canonjson.Object)
 	if !ok {
-		d.Fail(at, "must be an object, is %s", Kind(v))
+		d.Fail(at, "must be an object, is %s", canonjson.Kind(v))
 		return canonjson.NewObject()
 	}
 	return o
@@ -79,7 +79,7 @@ func (d *Document) Object(at string, v any) *canonjson.Object {
 func (d *Document) Array(at string, v any) []any {
 	a, ok := v.([]any)
 	if !ok {
-		d.Fail(at, "must be an array, is %s", Kind(v))
+		d.Fail(at, "must be an array, is %s", canonjson.Kind(v))
 		return nil
 	}
 	return a
@@ -89,7 +89,7 @@ func (d *Document) Array(at string, v any) []any {
 func (d *Document) Text(at string, v any) string {
 	s, ok := v.(string)
 	if !ok {
-		d.Fail(at, "must be a string, is %s", Kind(v))
+		d.Fail(at, "must be a string, is %s", canonjson.Kind(v))
 	}
 	return s
 }
@@ -98,7 +98,7 @@ func (d *Document) Text(at string, v any) string {
 func (d *Document) Integer(at string, v any) int64 {
 	i, ok := v.(canonjson.Int)
 	if !ok {
-		d.Fail(at, "must be an integer written without fraction or exponent, is %s", Kind(v))
+		d.Fail(at, "must be an integer written without fraction or exponent, is %s", canonjson.Kind(v))
 		return 0
 	}
 	n, ok := i.Int64()
@@ -112,7 +112,7 @@ func (d *Document) Integer(at string, v any) int64 {
 func (d *Document) Boolean(at string, v any) bool {
 	b, ok := v.(bool)
 	if !ok {
-		d.Fail(at, "must be true or false, is %s", Kind(v))
+		d.Fail(at, "must be true or false, is %s", canonjson.Kind(v))
 	}
 	return b
 }
@@ -160,7 +160,7 @@ func (d *Document) TextOrNull(at string, o *canonjson.Object, name string) (stri
 	}
 	s, ok := v.(string)
 	if !ok {
-		d.Fail(at, "must be a string or null, is %s", Kind(v))
+		d.Fail(at, "must be a string or null, is %s", canonjson.Kind(v))
 	}
 	return s, ok
 }
@@ -177,27 +177,6 @@ func (d *Document) Hash(at string, s string) string {
 func (d *Document) HashOf(at string, o *canonjson.Object, name string) string {
 	s := d.TextOf(at, o, name)
 	return d.Hash(at+"/"+name, s)
-}
-
-// Kind names a JSON type for a reader.
-func Kind(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case string:
-		return "a string"
-	case canonjson.Int:
-		return "an integer"
-	case float64:
-		return "a number with a fraction or exponent"
-	case []any:
-		return "an array"
-	case *canonjson.Object:
-		return "an object"
-	}
-	return "of an unknown type"
 }
 
 // Quote shows an outside value in a message: on one line, in ASCII, cut to a
