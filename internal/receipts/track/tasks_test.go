@@ -51,7 +51,7 @@ func TestParseTasksNamesTheMemberAtFault(t *testing.T) {
 		{"a reference without a slash", `"/attestations/ATT-1"`, `"ATT-1"`, "/0/target/references/0"},
 		{"references that are null", `["/attestations/ATT-1"]`, `null`, "/0/target/references is null"},
 		{"a minimum of zero", `"minimum":3`, `"minimum":0`, "/0/minimum"},
-		{"a minimum with a fraction", `"minimum":3`, `"minimum":3.0`, "/0/minimum is a number with fraction"},
+		{"a minimum with a fraction", `"minimum":3`, `"minimum":3.0`, "/0/minimum is a number with a fraction"},
 		{"a cap below the minimum", `"cap":6`, `"cap":2`, "/0/cap"},
 		{"a cap past the integers of the format", `"cap":6`, `"cap":9223372036854775808`, "/0/cap"},
 		{"a minimum past the integers of the format", `"minimum":3`, `"minimum":99999999999999999999`, "/0/minimum"},
