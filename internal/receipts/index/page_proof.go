@@ -173,7 +173,7 @@ func (e *edition) fillEvidence(c *catalogue, v *proofContent, p *receipt.Proof) 
 	evidence, refusal := e.checker.Admit(p, entry, e.bundle.Season.Witnesses.Receipt())
 	if refusal != nil {
 		v.Refused = &wordText{refusal.Detail, c.word("detail", refusal.Detail)}
-		return nil
+		return nil //nolint:nilerr // A refusal is what the page shows, not a fault of it.
 	}
 	v.TokenTime, v.TokenIn = evidence.TokenTime.UTC().Format(instantForm), c.instant(evidence.TokenTime)
 	if v.FreezeOf == "" {
