@@ -271,5 +271,5 @@ func (e *edition) submission(did, taskID string) (*bundle.Submission, []bundle.F
 	return s, nil, nil
 }
 
-// names is the enrolment of a participant of the results, which always exists.
+// enrolment is the entry of a participant of the results, which always exists.
 func (e *edition) enrolment(did string) bundle.Enrolment { return e.enrolments[did] }

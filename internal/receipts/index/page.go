@@ -242,17 +242,6 @@ func (p *page) Safe(s string) string { return plain(s) }
 // SafeLine shows it on one line.
 func (p *page) SafeLine(s string) string { return plainLine(s) }
 
-// Short keeps both ends of a DID.
-func (p *page) Short(did string) string { return shortDID(did) }
-
-// ShortHash shows the beginning of a hash; the whole stands beside it.
-func (p *page) ShortHash(s string) string {
-	if len(s) <= 16 {
-		return s
-	}
-	return s[:16] + "…"
-}
-
 // seasonTitle is how pages name a season.
 func (c *catalogue) seasonTitle(n int64) string { return c.must("season.title", n) }
 

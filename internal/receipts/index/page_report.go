@@ -49,6 +49,7 @@ type taskView struct {
 	ReasonIn     string          `json:"reason_in_words,omitempty"`
 	Verdict      *string         `json:"verdict"`
 	Expected     string          `json:"expected_verdict"`
+	ExpectedIn   string          `json:"expected_verdict_in_words,omitempty"`
 	Families     []wordText      `json:"trap_families"`
 	Control      bool            `json:"control"`
 	VerdictExact *bool           `json:"verdict_exact"`
@@ -59,6 +60,14 @@ type taskView struct {
 	Faults       []faultView     `json:"faults"`
 	Narrative    *string         `json:"narrative"`
 	File         string          `json:"submission,omitempty"`
+}
+
+// gloss says what a fixed verdict means; a product's reference has no gloss.
+func gloss(c *catalogue, verdict string) string {
+	if text := c.word("verdict", verdict); text != verdict {
+		return text
+	}
+	return ""
 }
 
 type claimView struct {
@@ -178,7 +187,7 @@ func (x *Index) taskView(p *page, e *edition, track, did string, t taskResult) (
 	v := &taskView{
 		ID: t.ID, Question: task.Question[string(p.Lang)], Minimum: task.Minimum, Cap: task.Cap,
 		State: t.State, StateIn: c.word("state", t.State), Reason: t.Reason, ReasonIn: c.wordOf("reason", t.Reason),
-		Verdict: t.Verdict, Expected: key.Verdict, Control: key.Control, VerdictExact: t.VerdictExact, Grounded: t.Grounded, Solved: t.solved,
+		Verdict: t.Verdict, Expected: key.Verdict, ExpectedIn: gloss(c, key.Verdict), Control: key.Control, VerdictExact: t.VerdictExact, Grounded: t.Grounded, Solved: t.solved,
 		Families: []wordText{}, MissingFacts: []claimView{}, Assertions: []assertionView{}, Faults: []faultView{},
 	}
 	for _, f := range key.Families {

@@ -47,14 +47,3 @@ func plainLine(s string) string {
 
 // plainValue shows a JSON value on one line, as a reader would write it.
 func plainValue(v any) string { return plainLine(string(canonjson.Compact(v))) }
-
-// shortDID keeps both ends of a DID, for titles and narrow columns; the whole
-// stands beside it.
-func shortDID(did string) string {
-	did = plainLine(did)
-	runes := []rune(did)
-	if len(runes) <= 28 {
-		return did
-	}
-	return string(runes[:16]) + "…" + string(runes[len(runes)-8:])
-}
