@@ -41,10 +41,15 @@ type Frozen struct {
 // Freeze commits rules, corpus and key of each track and anchors them by a
 // proxied call of the challenge's own key. Corpus, key and salt are on disk,
 // readable by their owner only, before the call is made.
-func (o *Operator) Freeze(ctx context.Context, p FreezePlan) ([]Frozen, error) {
+func (o *Operator) Freeze(ctx context.Context, p FreezePlan) (out []Frozen, err error) {
 	if len(p.Corpora) == 0 {
 		return nil, errors.New("freeze: name at least one corpus folder")
 	}
+	release, err := o.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	tracks := make([]string, 0, len(p.Corpora))
 	loaded := map[string]*corpus.Corpus{}
 	practice := false
@@ -58,7 +63,11 @@ func (o *Operator) Freeze(ctx context.Context, p FreezePlan) ([]Frozen, error) {
 		practice = practice || c.Practice
 	}
 	slices.Sort(tracks)
-	err := o.season.Define(ctx, season.Definition{
+	// What the call will need, before anything is stored or sealed.
+	if _, err := o.challengeKey(); err != nil {
+		return nil, err
+	}
+	err = o.season.Define(ctx, season.Definition{
 		Number: o.number, Opens: p.Opens, Closes: p.Closes, Host: o.config.Season.Host,
 		Witnesses: bundle.WitnessPolicy{RequireLog: o.config.Season.RequireLog, AllowLocal: o.config.Season.AllowLocal},
 		Practice:  practice, Tracks: tracks,
@@ -66,7 +75,6 @@ func (o *Operator) Freeze(ctx context.Context, p FreezePlan) ([]Frozen, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Frozen
 	for _, name := range tracks {
 		f, err := o.freezeTrack(ctx, loaded[name], p)
 		if err != nil {

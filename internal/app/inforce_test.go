@@ -160,6 +160,30 @@ func TestAServiceThatFailsStopsTheProcess(t *testing.T) {
 	}
 }
 
+// A freeze that comes to nothing must not hold the operator to its window: the
+// message for a token after the opening asks for a later one.
+func TestAFreezeThatCameToNothingMayBeMadeWithAnotherWindow(t *testing.T) {
+	t.Parallel()
+	s, o := lifeOf(t, filepath.Join(t.TempDir(), "data"))
+	dir, built := secretCorpus(t, 1)
+	_, err := o.Score(t.Context())
+	require.ErrorContains(t, err, "prova season close")
+	keyFile := s.config.path(challengeKeyFile)
+	require.NoError(t, os.Rename(keyFile, keyFile+".away"))
+	soon := time.Now().UTC().Add(time.Hour).Truncate(time.Second)
+	_, err = o.Freeze(t.Context(), freezePlan(dir, soon, ""))
+	require.ErrorContains(t, err, "prova serve")
+	_, err = o.season.Season(t.Context(), 1)
+	require.Error(t, err, "nothing was stored")
+	require.NoError(t, os.Rename(keyFile+".away", keyFile))
+
+	_, err = o.Freeze(t.Context(), freezePlan(dir, time.Now().UTC().Add(-time.Hour).Truncate(time.Second), ""))
+	require.Error(t, err, "the opening is past")
+	_, err = o.Freeze(t.Context(), freezePlan(dir, soon, ""))
+	require.NoError(t, err)
+	requireServed(t, s, built)
+}
+
 func TestTheInternalHealthSaysUnavailableAsJSON(t *testing.T) {
 	t.Parallel()
 	s, _ := lifeOf(t, filepath.Join(t.TempDir(), "data"))

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -10,9 +11,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
@@ -26,9 +29,14 @@ import (
 func (o *Operator) BundleDir() string { return o.bundle }
 
 // CloseSeason ends the intake now (or finds that time has ended it), has every
-// batch closed and anchored, and writes the bundle. Repeated after a success it
-// changes nothing.
-func (o *Operator) CloseSeason(ctx context.Context) error {
+// batch closed and anchored, and writes the bundle. Repeated before the publication
+// it takes up proofs that have been anchored since; otherwise it changes nothing.
+func (o *Operator) CloseSeason(ctx context.Context) (err error) {
+	release, err := o.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	if _, err := o.season.Advance(ctx, o.number); err != nil {
 		return err
 	}
@@ -36,7 +44,10 @@ func (o *Operator) CloseSeason(ctx context.Context) error {
 		return err
 	}
 	if _, err := os.Stat(o.BundleDir()); err == nil {
-		return nil
+		return o.refreshPending(ctx)
+	}
+	if err := removePartials(o.BundleDir()); err != nil {
+		return err
 	}
 	o.progress("intake closed; closing and anchoring the last batch")
 	if err := o.closeBatch(ctx); err != nil {
@@ -141,7 +152,7 @@ func (o *Operator) assembleTrack(ctx context.Context, w *bundle.Writer, f season
 	if err != nil {
 		return err
 	}
-	if err := o.putEntry(ctx, w, view, map[string]bool{}); err != nil {
+	if err := o.putEntry(ctx, w.Put, view, map[string]bool{}); err != nil {
 		return err
 	}
 	return w.PutJSON(bundle.FreezePath(f.Track), canonjson.NewObject("proof", proof, "disclosures", disclosures))
@@ -204,12 +215,75 @@ func citedProofs(submission []byte) []string {
 	return ids
 }
 
+// refreshPending replaces the proofs that were pending when the bundle was
+// written and no longer are (§4.1). After the publication no input changes in
+// place: that takes a correction.
+func (o *Operator) refreshPending(ctx context.Context) error {
+	current, err := o.Season(ctx)
+	if err != nil || current.State.Reached(season.Published) {
+		return err
+	}
+	names, err := filepath.Glob(filepath.Join(o.BundleDir(), "proofs", "prf_*.json"))
+	if err != nil {
+		return err
+	}
+	var pending []string
+	for _, name := range names {
+		view, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if isPending(view) {
+			pending = append(pending, strings.TrimSuffix(filepath.Base(name), ".json"))
+		}
+	}
+	if len(pending) == 0 {
+		return nil
+	}
+	if err := o.closeBatch(ctx); err != nil {
+		return err
+	}
+	put := func(name string, data []byte) error {
+		if err := os.MkdirAll(filepath.Join(o.BundleDir(), filepath.FromSlash(path.Dir(name))), 0o755); err != nil {
+			return err
+		}
+		return bundle.Replace(o.BundleDir(), name, func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
+	}
+	anchored, entries := 0, map[string]bool{}
+	err = o.source().Proofs(ctx, pending, func(id string, view []byte) error {
+		if isPending(view) {
+			return nil
+		}
+		anchored++
+		// The entry first: an anchored proof without it would not verify.
+		if err := o.putEntry(ctx, put, view, entries); err != nil {
+			return err
+		}
+		return put(bundle.ProofPath(id), view)
+	})
+	o.progress("%d proofs were pending in the bundle; %d of them are anchored now: score the season again", len(pending), anchored)
+	return err
+}
+
+// removePartials removes what a kill left of earlier attempts to write target. The
+// caller holds the season's lock, so no other attempt is under way.
+func removePartials(target string) error {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".partial-*"))
+	for _, name := range left {
+		err = errors.Join(err, os.RemoveAll(name))
+	}
+	return err
+}
+
 // proofsAtOnce is how many views are asked for in one go.
 const proofsAtOnce = 500
 
 // assembleProofs reads the cited proofs until none of the known ones is pending,
 // then writes views and log entries. A proof that stays pending past the wait is
-// written as it is: it scores as pending and a later publication replaces it.
+// written as it is: it scores as pending until a repeated close takes it up.
 func (o *Operator) assembleProofs(ctx context.Context, w *bundle.Writer, cited map[string]bool) error {
 	want := make([]string, 0, len(cited))
 	for id := range cited {
@@ -225,7 +299,7 @@ func (o *Operator) assembleProofs(ctx context.Context, w *bundle.Writer, cited m
 				if isPending(view) {
 					pending = append(pending, id)
 				}
-				return errors.Join(w.Put(bundle.ProofPath(id), view), o.putEntry(ctx, w, view, entries))
+				return errors.Join(w.Put(bundle.ProofPath(id), view), o.putEntry(ctx, w.Put, view, entries))
 			})
 			if err != nil {
 				return err
@@ -260,7 +334,7 @@ func isPending(view []byte) bool {
 }
 
 // putEntry writes the log entry that a view names, once.
-func (o *Operator) putEntry(ctx context.Context, w *bundle.Writer, view []byte, done map[string]bool) error {
+func (o *Operator) putEntry(ctx context.Context, put func(name string, data []byte) error, view []byte, done map[string]bool) error {
 	var v struct {
 		Log *struct {
 			UUID string `json:"uuid"`
@@ -280,16 +354,21 @@ func (o *Operator) putEntry(ctx context.Context, w *bundle.Writer, view []byte, 
 		return err
 	}
 	done[v.Log.UUID] = true
-	return w.Put(bundle.LogEntryPath(v.Log.UUID), entry)
+	return put(bundle.LogEntryPath(v.Log.UUID), entry)
 }
 
 // Score computes the results of the closed season from its bundle and nothing
 // else, and writes them into it.
-func (o *Operator) Score(ctx context.Context) (*scoring.Results, error) {
-	b, err := bundle.Open(o.BundleDir())
-	if errors.Is(err, fs.ErrNotExist) {
+func (o *Operator) Score(ctx context.Context) (_ *scoring.Results, err error) {
+	release, err := o.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	if _, err := os.Stat(o.BundleDir()); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("season %d has no bundle yet: close it first ('prova season close')", o.number)
 	}
+	b, err := bundle.Open(o.BundleDir())
 	if err != nil {
 		return nil, err
 	}
@@ -312,8 +391,14 @@ func (o *Operator) Score(ctx context.Context) (*scoring.Results, error) {
 }
 
 // Publish packs the bundle and hands results, reports and bundle to the season
-// service and the Index.
+// service and the Index. The bundle that is published already stays the version
+// that it is.
 func (o *Operator) Publish(ctx context.Context) (version int64, err error) {
+	release, err := o.lock()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	data, err := os.ReadFile(filepath.Join(o.BundleDir(), "results.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("season %d has no results yet: score it first ('prova season score')", o.number)
@@ -327,10 +412,29 @@ func (o *Operator) Publish(ctx context.Context) (version int64, err error) {
 		return 0, err
 	}
 	p.Bundle = filepath.Join(dir, "bundle.tar.zst")
+	if err := removePartials(p.Bundle); err != nil {
+		return 0, err
+	}
 	if err := bundle.Pack(ctx, o.BundleDir(), p.Bundle); err != nil {
 		return 0, err
 	}
+	if p.SHA256, err = fileSHA256(p.Bundle); err != nil {
+		return 0, err
+	}
 	return o.season.Publish(ctx, o.number, *p)
+}
+
+func fileSHA256(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // writePublication splits the results into one file a track and one report a
@@ -400,8 +504,8 @@ func collectReports(reports map[string]*canonjson.Object, number any, trackName 
 }
 
 // replaceFile writes a public file whole or not at all.
-func replaceFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+func replaceFile(name string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".new-*")
 	if err != nil {
 		return err
 	}
@@ -410,5 +514,5 @@ func replaceFile(path string, data []byte) error {
 	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), path)
+	return os.Rename(tmp.Name(), name)
 }

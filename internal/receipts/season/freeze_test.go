@@ -207,6 +207,13 @@ func TestDefinitionIsFixedByTheFirstFreeze(t *testing.T) {
 		d.Closes = closes.Add(time.Hour)
 		require.NoError(t, b.Define(ctx, d), "a draft may change")
 		b.define()
+		call, err := b.Freeze(ctx, 1, freezeDocuments("conformite"))
+		require.NoError(t, err)
+		require.Equal(t, 200, b.do("POST", "/v1/season/1/freeze/conformite", string(canonjson.Compact(call.Statement)), "X-Challenge-Secret", secret).Code)
+		require.NoError(t, b.Define(ctx, d), "a freeze that was never proven, timestamped too late for example, does not hold the operator to its window")
+		require.ErrorIs(t, b.RecordFreezeProof(ctx, 1, "conformite", "prf_20260919_080000_00000c", disclosures("conformite", call)), season.ErrState,
+			"it went with the definition it was made for")
+		b.define()
 		b.freeze("conformite", "", "prf_20260919_080000_00000a")
 		require.ErrorIs(t, b.Define(ctx, d), season.ErrState, "a publisher cannot extend the window after the fact (D5)")
 		b.define()

@@ -94,7 +94,9 @@ func (s *Service) writeGrouped(ctx context.Context, fn func(ctx context.Context,
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 
 // Define announces a season. The same definition again changes nothing; another
-// one is taken only until the first freeze of the season is stored.
+// one is taken only until the first freeze of the season has its proof. A freeze
+// that was stored and never proven (its call failed, or was timestamped after the
+// opening) goes with the definition it was made for: nothing of it was published.
 func (s *Service) Define(ctx context.Context, d Definition) error {
 	d.Opens, d.Closes, d.Tracks = d.Opens.UTC().Round(0), d.Closes.UTC().Round(0), slices.Sorted(slices.Values(d.Tracks))
 	if err := d.check(); err != nil {
@@ -112,12 +114,13 @@ func (s *Service) Define(ctx context.Context, d Definition) error {
 		if reflect.DeepEqual(old.Definition, d) {
 			return nil
 		}
-		stored, err := hasFreezes(ctx, tx, d.Number)
+		proven, err := hasProvenFreezes(ctx, tx, d.Number)
 		if err != nil {
 			return err
 		}
-		if stored || old.State != Draft {
-			return fmt.Errorf("season %d: %w: it is defined otherwise, and its rules hash covers that", d.Number, ErrState)
+		if proven || old.State != Draft {
+			return fmt.Errorf("season %d: %w: it is defined otherwise, from %s to %s, and the rules hash of its freeze covers that", d.Number, ErrState,
+				old.Opens.Format(secondLayout), old.Closes.Format(secondLayout))
 		}
 		if err := deleteSeason(ctx, tx, d.Number); err != nil {
 			return err
@@ -188,10 +191,12 @@ type Publication struct {
 	Results map[string]string `json:"results"` // Track → file.
 	Reports string            `json:"reports"` // A folder of <did>.json.
 	Bundle  string            `json:"bundle"`  // A tar.zst.
+	SHA256  string            `json:"sha256"`  // Of Bundle, lower-case hex; tells one publication from the next.
 }
 
-// Publish serves results, reports and bundle from now on. Publishing again is a
-// new version (bundle format §13); earlier files are the operator's to keep.
+// Publish serves results, reports and bundle from now on. Publishing another
+// bundle is a new version (bundle format §13), the same one again is the version
+// that it has; earlier files are the operator's to keep.
 func (s *Service) Publish(ctx context.Context, number int64, p Publication) (version int64, err error) {
 	if p, err = p.check(); err != nil {
 		return 0, fmt.Errorf("season %d: publication: %w", number, err)
@@ -210,6 +215,14 @@ func (s *Service) Publish(ctx context.Context, number int64, p Publication) (ver
 				return fmt.Errorf("season %d: publication: the results of track %s are missing", number, t)
 			}
 		}
+		newest, at, _, found, err := publication(ctx, tx, number)
+		if err != nil {
+			return err
+		}
+		if found && p.SHA256 != "" && newest.SHA256 == p.SHA256 {
+			version = at
+			return nil
+		}
 		if version, err = insertPublication(ctx, tx, number, p, now); err != nil {
 			return err
 		}
@@ -220,7 +233,7 @@ func (s *Service) Publish(ctx context.Context, number int64, p Publication) (ver
 
 // check makes the paths absolute and sees that what they name is there.
 func (p Publication) check() (Publication, error) {
-	out := Publication{Results: make(map[string]string, len(p.Results))}
+	out := Publication{Results: make(map[string]string, len(p.Results)), SHA256: p.SHA256}
 	regular := func(path string) (string, error) {
 		info, err := os.Stat(path)
 		if err != nil {

@@ -70,15 +70,20 @@ func setClosed(ctx context.Context, tx *sql.Tx, number int64, now time.Time) err
 	return err
 }
 
-// deleteSeason takes back a definition; hasFreezes tells when it is too late.
+// deleteSeason takes back a definition and the freezes that were stored for it;
+// hasProvenFreezes tells when it is too late.
 func deleteSeason(ctx context.Context, tx *sql.Tx, number int64) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM freezes WHERE season = $1`, number); err != nil {
+		return err
+	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM seasons WHERE season = $1`, number)
 	return err
 }
 
-func hasFreezes(ctx context.Context, tx *sql.Tx, number int64) (bool, error) {
+// hasProvenFreezes reports a freeze that is in force or was.
+func hasProvenFreezes(ctx context.Context, tx *sql.Tx, number int64) (bool, error) {
 	var n int
-	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM freezes WHERE season = $1`, number).Scan(&n)
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM freezes WHERE season = $1 AND proof_id IS NOT NULL`, number).Scan(&n)
 	return n > 0, err
 }
 
