@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -30,10 +31,10 @@ type corpora struct {
 	clock   func() time.Time
 
 	mu     sync.Mutex
-	byHost map[string]http.Handler // guarded by mu
-	shown  []string                // guarded by mu; the proofs of what byHost serves
-	asked  time.Time               // guarded by mu; when inForce was last asked
-	final  bool                    // guarded by mu; inForce need not be asked again
+	byHost map[string]*corpus.Server // guarded by mu
+	shown  []string                  // guarded by mu; the proofs of what byHost serves
+	asked  time.Time                 // guarded by mu; when inForce was last asked
+	final  bool                      // guarded by mu; inForce need not be asked again
 }
 
 // rescan is for how long the freezes in force are taken from memory: callers must
@@ -41,7 +42,7 @@ type corpora struct {
 const rescan = 250 * time.Millisecond
 
 func newCorpora(dir string, current inForce, secret string, clock func() time.Time, logger *slog.Logger) *corpora {
-	return &corpora{dir: dir, inForce: current, secret: secret, clock: clock, logger: logger, byHost: map[string]http.Handler{}}
+	return &corpora{dir: dir, inForce: current, secret: secret, clock: clock, logger: logger, byHost: map[string]*corpus.Server{}}
 }
 
 func (c *corpora) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +66,7 @@ func (c *corpora) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // find returns the handler of a host, nil when no corpus in force has it. After
 // an error what was served before stays.
-func (c *corpora) find(ctx context.Context, host string) (http.Handler, error) {
+func (c *corpora) find(ctx context.Context, host string) (*corpus.Server, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var err error
@@ -74,6 +75,17 @@ func (c *corpora) find(ctx context.Context, host string) (http.Handler, error) {
 		err = c.refresh(context.WithoutCancel(ctx))
 	}
 	return c.byHost[host], err
+}
+
+// malformed is the fixed body for a request that names no host, because it cannot
+// be read: that of the first corpus by host, nil when none is served.
+func (c *corpora) malformed() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, host := range slices.Sorted(maps.Keys(c.byHost)) {
+		return c.byHost[host].Fixed(http.StatusBadRequest)
+	}
+	return nil
 }
 
 // refresh takes up what is in force now. The caller holds the lock.
@@ -90,7 +102,7 @@ func (c *corpora) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	byHost := make(map[string]http.Handler, len(proofs))
+	byHost := make(map[string]*corpus.Server, len(proofs))
 	for _, id := range proofs {
 		i := slices.IndexFunc(sealed, func(s sealedFreeze) bool { return s.ProofID == id })
 		if i < 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/prova-dev/prova/internal/platform/httpx"
 	"github.com/prova-dev/prova/internal/platform/obs"
 	"github.com/prova-dev/prova/internal/platform/store"
+	"github.com/prova-dev/prova/internal/receipts/corpus"
 	"github.com/prova-dev/prova/internal/receipts/season"
 )
 
@@ -129,8 +130,10 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 		if err != nil {
 			return nil, err
 		}
-		s.serve(listeners.corpus, httpx.Chain(
-			newCorpora(s.freezesDir(s.config.Season.Number), s.freezesInForce, secret, s.clock, logger), httpx.Recover(logger)))
+		served := newCorpora(s.freezesDir(s.config.Season.Number), s.freezesInForce, secret, s.clock, logger)
+		server := httpx.Server(httpx.Chain(served, httpx.Recover(logger)), httpx.Limits{}, logger)
+		server.DisableGeneralOptionsHandler = true // "OPTIONS *" is malformed like any other method (§2.5).
+		s.run(corpus.FixedErrors(listeners.corpus, served.malformed), server)
 	}
 	if runs[ServiceWorker] && s.issuer != nil {
 		group.Go(func() error { return s.issuer.service.Run(ctx) })
@@ -253,7 +256,10 @@ func (s *Server) storeURL() string {
 
 // serve runs one HTTP server until Close, which lets its requests end.
 func (s *Server) serve(ln net.Listener, h http.Handler) {
-	server := httpx.Server(h, httpx.Limits{}, s.logger)
+	s.run(ln, httpx.Server(h, httpx.Limits{}, s.logger))
+}
+
+func (s *Server) run(ln net.Listener, server *http.Server) {
 	s.servers = append(s.servers, server)
 	s.group.Go(func() error {
 		if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
@@ -320,7 +326,12 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			state["status"], status = "unavailable", http.StatusServiceUnavailable
 		} else {
-			state["pending"] = pending
+			// Figures only: the batches one by one are at /internal/v1/.
+			waits := map[string]any{"proofs": pending.Proofs, "oldest": nil, "closing_batches": len(pending.Closing)}
+			if !pending.Oldest.IsZero() {
+				waits["oldest"] = pending.Oldest.UTC().Format(time.RFC3339)
+			}
+			state["pending"] = waits
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")

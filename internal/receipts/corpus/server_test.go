@@ -1,8 +1,10 @@
 package corpus_test
 
 import (
+	"bufio"
 	"bytes"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -241,6 +243,54 @@ func TestSection25OverTheWire(t *testing.T) {
 	resp.Body.Close()
 	if err != nil || !bytes.Equal(body, c.Files["referentiel.json"]) {
 		t.Errorf("body %s, %v", body, err)
+	}
+}
+
+// TestSection25WhatNetHTTPRefusesItselfIsTheFixed400 speaks to the listener what no
+// client library would: each answer is the fixed body, as for any malformed request.
+func TestSection25WhatNetHTTPRefusesItselfIsTheFixed400(t *testing.T) {
+	t.Parallel()
+	c := practice(t)
+	s := serve(t, c, io.Discard)
+	ts := httptest.NewUnstartedServer(s)
+	ts.Listener = corpus.FixedErrors(ts.Listener, func() []byte { return s.Fixed(http.StatusBadRequest) })
+	ts.Config.MaxHeaderBytes = 16 << 10
+	ts.Config.DisableGeneralOptionsHandler = true
+	ts.Config.ErrorLog = log.New(io.Discard, "", 0)
+	ts.Start()
+	defer ts.Close()
+	secret := corpus.SecretHeader + ": " + challengeSecret + "\r\n"
+	for name, request := range map[string]string{
+		"no HTTP":                 "GARBAGE\r\n\r\n",
+		"no host":                 "GET /referentiel HTTP/1.1\r\n" + secret + "\r\n",
+		"a bad escape":            "GET /%zz HTTP/1.1\r\nHost: x\r\n" + secret + "\r\n",
+		"a bad header":            "GET /referentiel HTTP/1.1\r\nHost: x\r\n" + secret + "no colon\r\n\r\n",
+		"an unknown encoding":     "GET /referentiel HTTP/1.1\r\nHost: x\r\n" + secret + "Transfer-Encoding: zzz\r\n\r\n",
+		"an unknown version":      "GET /referentiel HTTP/9.1\r\nHost: x\r\n" + secret + "\r\n",
+		"an unknown expectation":  "POST /referentiel HTTP/1.1\r\nHost: x\r\n" + secret + "Expect: tea\r\nContent-Length: 1\r\n\r\nx",
+		"too many headers":        "GET /referentiel HTTP/1.1\r\nHost: x\r\n" + secret + "X-A: " + strings.Repeat("a", 40<<10) + "\r\n\r\n",
+		"options of no path":      "OPTIONS * HTTP/1.1\r\nHost: x\r\n" + secret + "\r\n",
+		"a fragment of a request": "GET /referentiel HTTP/1.1\r\nHost: x\r\n" + secret + "Content-Length: -1\r\n\r\n",
+	} {
+		conn, err := net.DialTimeout("tcp", ts.Listener.Addr().String(), time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, request) // The answer may come before the last byte was taken.
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != 400 || !bytes.Equal(body, c.Files["_systeme/400.json"]) ||
+			resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: status %d, %v, %q, %v", name, resp.StatusCode, resp.Header, body, err)
+		}
+		conn.Close()
 	}
 }
 
