@@ -129,6 +129,26 @@ func (s *Server) freezesDir(number int64) string {
 	return filepath.Join(s.config.seasonDir(number), "freezes")
 }
 
+// lock keeps two steps of one season from running at once, until release.
+func (o *Operator) lock() (release func() error, err error) {
+	name := filepath.Join(o.config.seasonDir(o.number), "lock")
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	held, err := tryLock(f)
+	if err == nil && !held {
+		err = fmt.Errorf("another step of season %d is running on this data directory: let it end, then repeat this one", o.number)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.Close, nil
+}
+
 // Season is the season's state now.
 func (o *Operator) Season(ctx context.Context) (season.Season, error) {
 	return o.season.Season(ctx, o.number)
