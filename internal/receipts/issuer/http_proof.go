@@ -1,6 +1,7 @@
 package issuer
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -44,9 +45,7 @@ func (s *Service) getProof(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if d.row.Views, err = s.store.countView(r.Context(), id); err != nil {
-		return err
-	}
+	s.countView(r.Context(), d, id)
 	h := w.Header()
 	h.Set("Vary", "Accept, Accept-Language")
 	h.Set("Cache-Control", "no-store") // a pending proof changes, and each read counts
@@ -58,6 +57,21 @@ func (s *Service) getProof(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return ok(w, o)
+}
+
+// countView adds one to the views of a proof (T§3.5). A node that cannot write,
+// its disk full or blocked for writes, goes on showing proofs (T§1) with the count
+// as it stands.
+func (s *Service) countView(ctx context.Context, d *proofDoc, id string) {
+	if s.cfg.ReadOnly {
+		return
+	}
+	views, err := s.store.countView(ctx, id)
+	if err != nil {
+		s.deps.Logger.WarnContext(ctx, "a view was not counted", "proof", id, "error", err)
+		return
+	}
+	d.row.Views = views
 }
 
 // wantsPage: HTML only when it is asked for and JSON is not.

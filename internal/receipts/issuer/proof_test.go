@@ -397,3 +397,24 @@ func TestT1AReadOnlyNodeRefusesWritesAndKeepsReading(t *testing.T) {
 	require.Equal(t, 200, w.post("/v1/proofs", `{"proof_ids":["`+id+`"]}`).Status)
 	require.Equal(t, false, w.get("/health").at("/write_enabled"))
 }
+
+func TestT1AProofIsShownWhereItsViewCannotBeCounted(t *testing.T) {
+	w := newWorld(t)
+	id := w.issue(w.key(PlanFree))
+	require.Equal(t, number(1), w.get("/v1/proof/"+id).at("/views_count"))
+	_, err := w.db.Writer().Exec(`ALTER TABLE issuer_views RENAME TO issuer_views_away`) // Any write to it fails, and any read too.
+	require.NoError(t, err)
+	_, err = w.db.Writer().Exec(`CREATE VIEW issuer_views AS SELECT * FROM issuer_views_away`)
+	require.NoError(t, err)
+	r := w.get("/v1/proof/" + id)
+	require.Equal(t, 200, r.Status, r.Body)
+	require.Equal(t, number(1), r.at("/views_count"), "the count as it stands")
+	_, err = w.db.Writer().Exec(`DROP VIEW issuer_views`)
+	require.NoError(t, err)
+	_, err = w.db.Writer().Exec(`ALTER TABLE issuer_views_away RENAME TO issuer_views`)
+	require.NoError(t, err)
+	w.svc.cfg.ReadOnly = true
+	require.Equal(t, number(1), w.get("/v1/proof/"+id).at("/views_count"))
+	w.svc.cfg.ReadOnly = false
+	require.Equal(t, number(2), w.get("/v1/proof/"+id).at("/views_count"))
+}
