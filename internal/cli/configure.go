@@ -48,7 +48,7 @@ func loadConfig(env *Env, cmd *cobra.Command) (*app.Config, error) {
 }
 
 func newConfigCmd(env *Env) *cobra.Command {
-	group := &cobra.Command{Use: "config", Short: "Show the configuration in force"}
+	group := &cobra.Command{Use: "config", Short: "Show the configuration in force", Example: "  prova config print"}
 	print := &cobra.Command{
 		Use:   "print",
 		Short: "Print the configuration in force as TOML, secrets masked",

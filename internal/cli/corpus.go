@@ -50,6 +50,9 @@ func (f *corpusFlags) add(cmd *cobra.Command) {
 // options reads seed and composition. No error names the seed.
 func (f *corpusFlags) options(env *Env) (corpus.Options, error) {
 	o := corpus.Practice(f.track)
+	if err := corpus.Generated(f.track); err != nil {
+		return o, usageError("--track: %w", err)
+	}
 	if f.practice && f.seed != "" {
 		return o, usageError("--seed and --practice exclude each other: the practice seed is public")
 	}

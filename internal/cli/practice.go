@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/prova-dev/prova/internal/app"
+	"github.com/prova-dev/prova/internal/receipts/corpus"
 )
 
 // defaultWindow is how long a practice season is announced to be open. It is
@@ -40,6 +41,9 @@ func (p *practiceFlags) options(env *Env) (app.PracticeOptions, error) {
 	dir, err := filepath.Abs(p.dir)
 	if err != nil {
 		return app.PracticeOptions{}, err
+	}
+	if err := corpus.Generated(p.track); err != nil {
+		return app.PracticeOptions{}, usageError("--track: %w", err)
 	}
 	if p.window < time.Minute || p.window > 30*24*time.Hour {
 		return app.PracticeOptions{}, usageError("--window %s: want 1m to 720h", p.window)

@@ -30,6 +30,7 @@ type ExitError struct {
 	Err  error
 }
 
+// Error is the cause, or the status when the command has said everything itself.
 func (e *ExitError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit status %d", e.Code)
@@ -37,6 +38,7 @@ func (e *ExitError) Error() string {
 	return e.Err.Error()
 }
 
+// Unwrap returns the cause, nil for a silent end.
 func (e *ExitError) Unwrap() error { return e.Err }
 
 // usageError is an error of usage; it ends the process with ExitUsage.
@@ -80,13 +82,10 @@ func newRootCmd(env *Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "prova",
 		Short: "Run challenges whose results anyone can check",
-		Long: `Prova runs challenges whose results anyone else can check.
-
-Start here:
-
-  prova demo                 a whole season of the receipts challenge on this machine
+		Example: `  prova demo                 a whole season of the receipts challenge on this machine
   prova run --agent ./mine   the same with your own agent, and its report
   prova verify proof.json    check a proof with keys that did not come from it`,
+		Long:          "Prova runs challenges whose results anyone else can check.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -104,8 +103,40 @@ Start here:
 	for _, construct := range commands {
 		root.AddCommand(construct(env))
 	}
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Example = "  source <(prova completion bash)"
+		case "help":
+			cmd.Example = "  prova help verify"
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+					return fmt.Errorf("unknown command %q", strings.Join(args, " "))
+				}
+				return nil
+			}
+		}
+	}
 	wrapUsage(root)
 	return root
+}
+
+// helpTemplate puts the example first: it is what most readers came for.
+const helpTemplate = `{{if .HasExample}}Example:
+
+{{.Example}}
+
+{{end}}{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}`
+
+// usageTemplate is cobra's without the examples, which the help shows above.
+func usageTemplate(whole string) string {
+	return strings.Replace(whole, "{{if .HasExample}}\n\nExamples:\n{{.Example}}{{end}}", "", 1)
 }
 
 // wrapUsage turns the flag and argument errors of cobra, for the whole tree,
@@ -132,9 +163,10 @@ func wrapUsage(cmd *cobra.Command) {
 			}
 			return nil
 		}
-		if cmd.Run == nil && cmd.RunE == nil {
-			cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-		}
+	}
+	if cmd.HasSubCommands() && cmd.Run == nil && cmd.RunE == nil {
+		// Without work of its own cobra would show the help before it looks at words.
+		cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	}
 	for _, sub := range cmd.Commands() {
 		wrapUsage(sub)

@@ -39,13 +39,10 @@ func newVerifyCmd(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE…",
 		Short: "Check proofs with keys that did not come from them",
-		Long: `Example:
-
-  prova verify proof.json
+		Example: `  prova verify proof.json
   prova verify --offline --require both --log-entry entry.json proof.json
-  curl -s https://trust.example/v1/proof/prf_… | prova verify --json -
-
-Checks each proof (any spec version; "-" is standard input) and reports seven witnesses: identity, chain,
+  curl -s https://trust.example/v1/proof/prf_… | prova verify --json -`,
+		Long: `Checks each proof (any spec version; "-" is standard input) and reports seven witnesses: identity, chain,
 disclosure, signature, batch, timestamp and log. Keys and roots are the built-in public ones unless --trust names
 a trust.json. Without --offline the log entry that a proof names is fetched from the log itself.
 

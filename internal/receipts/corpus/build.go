@@ -68,7 +68,7 @@ func Build(o Options) (*Corpus, error) {
 }
 
 func (o *Options) fill() error {
-	if err := generated(o.Track); err != nil {
+	if err := Generated(o.Track); err != nil {
 		return err
 	}
 	if o.Season < 1 {

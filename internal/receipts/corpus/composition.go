@@ -88,7 +88,7 @@ func (c Composition) check() error {
 	if c.Format != compositionFormat {
 		return fmt.Errorf("format is %q: it must be %q", c.Format, compositionFormat)
 	}
-	if err := generated(c.Track); err != nil {
+	if err := Generated(c.Track); err != nil {
 		return err
 	}
 	if err := checkSize(c.Entities); err != nil {
@@ -117,8 +117,8 @@ func (c Composition) check() error {
 	return c.checkTasks()
 }
 
-// generated refuses tracks whose corpora this program does not make.
-func generated(name string) error {
+// Generated refuses tracks whose corpora this program does not make.
+func Generated(name string) error {
 	switch name {
 	case track.Conformite:
 		return nil

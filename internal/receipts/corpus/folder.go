@@ -113,7 +113,7 @@ func Load(dir string) (*Corpus, error) {
 	if c.Files, err = readFiles(root); err != nil {
 		return nil, fmt.Errorf("reading the corpus %s: %w", dir, err)
 	}
-	if !c.Practice && generated(c.Track) == nil {
+	if !c.Practice && Generated(c.Track) == nil {
 		built, err := Build(Practice(c.Track))
 		if err != nil {
 			return nil, err

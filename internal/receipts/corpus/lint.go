@@ -123,7 +123,7 @@ func (l *linter) fault(task, resource, pointer, rule, format string, args ...any
 
 // open reads what all rules build on; without it nothing else can be checked.
 func (l *linter) open() bool {
-	if err := generated(l.corpus.Track); err != nil {
+	if err := Generated(l.corpus.Track); err != nil {
 		l.fault("", markerName, "/track", RuleTasks, "%v", err)
 		return false
 	}

@@ -79,6 +79,7 @@ func (s *Server) SetMaintenance(on bool) { s.down.Store(on) }
 // body. n must be positive.
 func (s *Server) Limit(n int) { s.ceiling.Store(int64(n)) }
 
+// ServeHTTP answers one call; it never fails, and logs it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, body := s.answer(r)
 	defer s.flight.Add(-1)
