@@ -41,6 +41,7 @@ type SyntaxError struct {
 	cause error
 }
 
+// Error says in one line where the fault lies and what was expected there.
 func (e *SyntaxError) Error() string {
 	where := "at byte " + strconv.FormatInt(e.Offset, 10)
 	if e.Pointer != "" {

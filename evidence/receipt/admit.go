@@ -51,6 +51,7 @@ type Refusal struct {
 	Why    string
 }
 
+// Error is the detail, then the reason in words.
 func (r *Refusal) Error() string { return r.Detail + ": " + r.Why }
 
 func refuse(detail, format string, args ...any) *Refusal {

@@ -61,8 +61,10 @@ type EntryError struct {
 	Err   error
 }
 
+// Error names the check, then its cause.
 func (e *EntryError) Error() string { return "log entry: " + string(e.Check) + ": " + e.Err.Error() }
 
+// Unwrap returns the cause, for errors.Is and errors.As.
 func (e *EntryError) Unwrap() error { return e.Err }
 
 // VerifyEntry checks that document, as fetched from a log under uuid, proves that anchoredHex (64 lower-case hex) was

@@ -25,8 +25,10 @@ type Client struct {
 // NewClient returns a client for an access.
 func NewClient(a *Access) *Client { return &Client{access: *a, wire: newWire(a.HTTP)} }
 
-// Season is the season's number and AgentDID the enrolled DID.
-func (c *Client) Season() int      { return c.access.Season }
+// Season is the season's number.
+func (c *Client) Season() int { return c.access.Season }
+
+// AgentDID is the enrolled DID.
 func (c *Client) AgentDID() string { return c.access.AgentDID }
 
 // Receipt is a consultation: the id of its proof and what the corpus answered.

@@ -18,6 +18,7 @@ const (
 	True
 )
 
+// String is the state in English.
 func (s State) String() string {
 	switch s {
 	case True:
