@@ -31,6 +31,9 @@
 //     layout. This text is what is hashed.
 //   - [AppendCompact] and [Compact] give the text of JSON responses (reference §1)
 //     and of upstream POST bodies (§4.4): insertion order, raw UTF-8.
+//   - [AppendSorted] and [Sorted] give the text that signed topics and the
+//     commitments of the research challenge hash (R§3): sorted, raw UTF-8, floats
+//     in a layout of its own.
 //
 // Invariant: for each document that Parse accepts, Marshal of its value is byte
 // for byte json.dumps(json.loads(document), sort_keys=True, separators=(",", ":")).

@@ -96,3 +96,14 @@ func ExampleObject() {
 	// first false
 	// second x
 }
+
+func ExampleSorted() {
+	v, err := canonjson.ParseStrict([]byte(`{"lr": 3e-4, "flops": 2000000000000000000, "eps": 1e-8, "share": 1.0, "name": "é"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, err := canonjson.Sorted(v)
+	fmt.Println(string(text), err)
+	// Output: {"eps":1e-8,"flops":2000000000000000000,"lr":0.0003,"name":"é","share":1.0} <nil>
+}

@@ -27,6 +27,10 @@ const (
 // because it is nested too deeply.
 var ErrDepth = errors.New("nested too deeply")
 
+// ErrDuplicate is wrapped by the *SyntaxError of a document that ParseStrict
+// refuses because a member name appears twice in one object.
+var ErrDuplicate = errors.New("duplicate member name")
+
 // SyntaxError says why a document was refused.
 type SyntaxError struct {
 	// Offset is the place of the fault in bytes from the start of the document. For
@@ -50,7 +54,8 @@ func (e *SyntaxError) Error() string {
 	return "invalid JSON " + where + ": " + e.Reason
 }
 
-// Unwrap returns ErrDepth for a document nested too deeply, else nil.
+// Unwrap returns ErrDepth for a document nested too deeply, ErrDuplicate for a
+// duplicate member name, else nil.
 func (e *SyntaxError) Unwrap() error { return e.cause }
 
 // Parse reads one JSON document as CPython's json.loads(bytes) does (reference
@@ -176,7 +181,9 @@ func (p *parser) object(depth int) (any, bool) {
 		known := p.known(base, index, name)
 		if known >= 0 && p.strict {
 			p.path = append(p.path, name)
-			return nil, p.fail(nameAt, "member name %s appears twice in one object; remove one", quoted(name))
+			p.fail(nameAt, "member name %s appears twice in one object; remove one", quoted(name))
+			p.err.cause = ErrDuplicate
+			return nil, false
 		}
 		p.space()
 		if p.at >= len(p.data) || p.data[p.at] != ':' {
