@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 func FuzzVerifyEntry(f *testing.F) {
@@ -37,6 +39,39 @@ func FuzzVerifyEntry(f *testing.F) {
 		}
 	})
 }
+
+// FuzzClientAnswer gives the client any bytes as the answer of a log, to a
+// submission and to a read: it hands on a document or an error that can be shown.
+func FuzzClientAnswer(f *testing.F) {
+	e := openLog(f, new(MemoryStore))
+	uuid, document := submit(f, e, 0)
+	f.Add(http.StatusCreated, document, "")
+	f.Add(http.StatusConflict, []byte(`{"code":409,"message":"exists"}`), "/api/v1/log/entries/"+uuid)
+	f.Add(http.StatusConflict, []byte(uuid), "http://elsewhere.test/"+uuid)
+	f.Add(http.StatusOK, []byte(`{"`+uuid+`":{"body":1}}`), "")
+	f.Add(http.StatusBadGateway, []byte("<html>"), "\x00")
+	key := testKey(7)
+	f.Fuzz(func(t *testing.T, status int, body []byte, location string) {
+		if status < 200 || status > 599 {
+			return
+		}
+		c := &Client{BaseURL: "http://log.test", Wait: time.Nanosecond, HTTP: &http.Client{Transport: answering(func(*http.Request) *http.Response {
+			return &http.Response{StatusCode: status, Header: http.Header{"Location": {location}}, Body: io.NopCloser(bytes.NewReader(body))}
+		})}}
+		_, got, err := c.Submit(t.Context(), strings.Repeat("ab", 32), key)
+		if err == nil && len(got) == 0 || err != nil && strings.ContainsAny(err.Error(), "\r\x00") {
+			t.Fatalf("document %q, error %v", got, err)
+		}
+		got, err = c.Entry(t.Context(), uuid)
+		if err == nil && len(got) == 0 || err != nil && strings.ContainsAny(err.Error(), "\r\x00") {
+			t.Fatalf("document %q, error %v", got, err)
+		}
+	})
+}
+
+type answering func(*http.Request) *http.Response
+
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }
 
 func FuzzParseCheckpoint(f *testing.F) {
 	_, document, _, _ := realEntry(f)

@@ -1,6 +1,7 @@
 package issuer
 
 import (
+	"crypto/ed25519"
 	"net/http"
 	"net/url"
 	"strings"
@@ -123,6 +124,34 @@ func FuzzSignUpBody(f *testing.F) {
 		}
 		if !d.trap && (!validEmail(d.email) || strings.ContainsAny(d.email, " \r\n")) {
 			t.Fatalf("email %q accepted", d.email)
+		}
+	})
+}
+
+// FuzzParseKey: a key file is a key that can be written again, or an error without
+// a byte of it.
+func FuzzParseKey(f *testing.F) {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	good, err := MarshalKey(key)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nTUlJ\n-----END PRIVATE KEY-----\n"))
+	f.Add([]byte("secret"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		key, err := ParseKey(data)
+		if err != nil {
+			if text := err.Error(); text != "private key: want exactly one PEM block PRIVATE KEY" && text != "private key: the PEM block is no PKCS #8 key" {
+				t.Fatalf("the error may show the file: %v", err)
+			}
+			return
+		}
+		if key == nil {
+			t.Fatal("neither a key nor an error")
 		}
 	})
 }
