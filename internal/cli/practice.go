@@ -84,21 +84,40 @@ the witnesses are embedded, so they are local, not independent.`,
 				return err
 			}
 			app.PrintTable(env.Stdout, season.Results, season.Names)
-			printPlaces(env.Stdout, season)
-			return finish(cmd, env, season, p.serve)
+			printPlaces(env.Stdout, programName(env), season)
+			return serveOrClose(cmd, env, season, p.serve)
 		},
 	}
 	p.add(cmd, "prova-demo")
 	return cmd
 }
 
-// printPlaces says where what was made can be looked at.
-func printPlaces(w io.Writer, p *app.Practice) {
-	fmt.Fprintf(w, "\nIndex    %s\nbundle   %s\nreplay   prova replay %s\n", filepath.Join(p.IndexDir, "index.html"), p.BundleDir, p.BundleDir)
+// printPlaces says where what was made can be looked at, with a command that can
+// be pasted: program is what this process was started as.
+func printPlaces(w io.Writer, program string, p *app.Practice) {
+	fmt.Fprintf(w, "\nIndex    %s\nbundle   %s\nreplay   %s replay %s\n", filepath.Join(p.IndexDir, "index.html"), p.BundleDir, program, quoted(p.BundleDir))
 }
 
-// finish keeps the services up when asked, else stops them.
-func finish(cmd *cobra.Command, env *Env, p *app.Practice, serve bool) error {
+// programName is how this process was called, when by a path, else "prova".
+func programName(env *Env) string {
+	if strings.ContainsRune(env.Program, '/') {
+		return quoted(env.Program)
+	}
+	return "prova"
+}
+
+// quoted is a path as a shell takes it.
+func quoted(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/._-+,:@", r)
+	}) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
+
+// serveOrClose keeps the services up when asked, else stops them.
+func serveOrClose(cmd *cobra.Command, env *Env, p *app.Practice, serve bool) error {
 	if !serve {
 		return p.Close()
 	}
@@ -127,7 +146,10 @@ itself, or prints one JSON line a task:
   {"track":"conformite","task_id":"conf-01","verdict":"conforme","assertions":[
    {"resource":"/entites/ENT-0001","field":"/statut","value":"active","proof_ids":["prf_…"]}]}
 
-to which disclosures are added before it is submitted. Other lines are shown as its log.`,
+to which disclosures are added before it is submitted. Other lines are shown as its log.
+What a task asks is in its "question"; the rules for answering are in the corpus, at /referentiel.
+
+Exit status: 0 the agent ended with 0, 1 it did not; what it had submitted is scored all the same.`,
 		Example: `  prova run --agent ./examples/agents/shell/agent.sh
   prova run --agent 'python3 examples/agents/python/agent.py' --name my-agent`,
 		Args: cobra.NoArgs,
@@ -154,8 +176,8 @@ to which disclosures are added before it is submitted. Other lines are shown as 
 			if err := app.PrintReport(env.Stdout, season, lang); err != nil {
 				return err
 			}
-			printPlaces(env.Stdout, season)
-			if err := finish(cmd, env, season, p.serve); err != nil {
+			printPlaces(env.Stdout, programName(env), season)
+			if err := serveOrClose(cmd, env, season, p.serve); err != nil {
 				return err
 			}
 			if status := season.Outcome.ExitStatus; status != 0 {

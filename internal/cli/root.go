@@ -21,6 +21,9 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
+	// Program is what the process was started as; a command that is printed to be
+	// pasted begins with it. Empty stands for "prova".
+	Program string
 }
 
 // ExitError carries the status a command ends with. A nil Err ends silently:
@@ -75,7 +78,7 @@ func oneLine(s string) string {
 
 // SystemEnv is the Env of the real process.
 func SystemEnv() *Env {
-	return &Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
+	return &Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Program: os.Args[0]}
 }
 
 func newRootCmd(env *Env) *cobra.Command {
@@ -86,6 +89,7 @@ func newRootCmd(env *Env) *cobra.Command {
   prova run --agent ./mine   the same with your own agent, and its report
   prova verify proof.json    check a proof with keys that did not come from it`,
 		Long:          "Prova runs challenges whose results anyone else can check.",
+		Version:       buildText(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -103,6 +107,7 @@ func newRootCmd(env *Env) *cobra.Command {
 	for _, construct := range commands {
 		root.AddCommand(construct(env))
 	}
+	root.SetVersionTemplate("{{.Version}}")
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	root.InitDefaultHelpCmd()
@@ -151,6 +156,12 @@ func wrapUsage(cmd *cobra.Command) {
 			var exit *ExitError
 			if err == nil || errors.As(err, &exit) {
 				return err
+			}
+			if operand, ok := strings.CutPrefix(c.Use, c.Name()+" "); ok && !strings.HasPrefix(operand, "[") {
+				// The library counts "arg(s)"; the reader wants their name.
+				if err = fmt.Errorf("%s is missing", operand); len(args) > 0 {
+					err = fmt.Errorf("%d arguments: want one %s", len(args), operand)
+				}
 			}
 			return usageError("%w: run '%s --help'", err, c.CommandPath())
 		}

@@ -18,8 +18,8 @@ func newSeasonCmd(env *Env) *cobra.Command {
 	group := &cobra.Command{
 		Use:   "season",
 		Short: "Walk a season's life: freeze, open, close, score, publish",
-		Example: `  prova season freeze --corpus conformite=corpus --opens 2027-01-10T08:00:00Z --closes 2027-02-10T20:00:00Z
-  prova season status`,
+		Example: `  prova season freeze --config prova.toml --corpus conformite=corpus --opens 2027-01-10T08:00:00Z --closes 2027-02-10T20:00:00Z
+  prova season status --config prova.toml`,
 	}
 	group.AddCommand(
 		newSeasonFreezeCmd(env),
@@ -90,7 +90,7 @@ func withOperator(env *Env, cmd *cobra.Command, step func(context.Context, *app.
 
 func seasonStep(env *Env, name, short string, step func(context.Context, *app.Operator) error) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: name, Short: short, Example: "  prova season " + name, Args: cobra.NoArgs,
+		Use: name, Short: short, Example: "  prova season " + name + " --config prova.toml", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return withOperator(env, cmd, step) },
 	}
 	configFlags(cmd)
@@ -112,7 +112,7 @@ anchors them by a proxied call of the challenge's own key, before the season ope
 Corpus, key and salt are sealed in the data directory first.
 
 A freeze may be replaced before the opening; both proofs and the reason are published.`,
-		Example: `  prova season freeze --corpus conformite=corpus --opens 2027-01-10T08:00:00Z --closes 2027-02-10T20:00:00Z`,
+		Example: `  prova season freeze --config prova.toml --corpus conformite=corpus --opens 2027-01-10T08:00:00Z --closes 2027-02-10T20:00:00Z`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			plan := app.FreezePlan{Corpora: map[string]string{}, Practice: practice, Reason: reason}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -75,6 +76,8 @@ type verifyRun struct {
 	disclosures *receipt.Disclosures
 	entries     *verifyEntries
 	stdinRead   bool
+	// unsigned is set when the issuer's hand was looked for in vain.
+	unsigned bool
 }
 
 func runVerify(ctx context.Context, env *Env, f verifyFlags, files []string) error {
@@ -109,6 +112,9 @@ func runVerify(ctx context.Context, env *Env, f verifyFlags, files []string) err
 		if code := run.file(ctx, file); verifySeverity(code) > verifySeverity(worst) {
 			worst = code
 		}
+	}
+	if run.unsigned && f.trust == "" {
+		fmt.Fprintln(env.Stderr, "prova: note: the built-in keys are those of one public issuer; a proof of another issuer or of a practice season needs --trust FILE (its trust.json)")
 	}
 	if worst != 0 {
 		return &ExitError{Code: worst}
@@ -176,6 +182,9 @@ func (run *verifyRun) file(ctx context.Context, file string) int {
 	}
 	report := run.checker.Verify(p, options)
 	run.print(file, report)
+	run.unsigned = run.unsigned || slices.ContainsFunc(report.Witnesses, func(w receipt.Witness) bool {
+		return w.Name == receipt.WitnessSignature && w.Status == receipt.Fail
+	})
 	switch report.Verdict {
 	case receipt.VerdictValid:
 		return 0
