@@ -79,7 +79,16 @@ func replace(path string, data []byte) error {
 // language.
 func (x *Index) entrance(s *site) (*file, error) {
 	var b bytes.Buffer
-	data := struct{ Style, Icon, PracticeFR, PracticeEN string }{x.style.path, x.icon.path, x.practiceNote(s, french), x.practiceNote(s, english)}
+	type note struct{ Lang, AILabel, BindingIntro, DIDBinding, BindingRest, LimitsTitle string }
+	data := struct {
+		Style, Icon, PracticeFR, PracticeEN string
+		Notes                               []note // what every page says, in both languages (§7.3, §10)
+	}{Style: x.style.path, Icon: x.icon.path, PracticeFR: x.practiceNote(s, french), PracticeEN: x.practiceNote(s, english)}
+	for _, l := range []language{french, english} {
+		c := x.catalogues[l]
+		data.Notes = append(data.Notes, note{string(l), c.must("label.ai"), c.must("label.binding.intro"),
+			c.must("label.binding", x.options.IssuerName), c.must("label.binding.rest"), c.must("label.limits")})
+	}
 	if err := x.templates["entrance"].ExecuteTemplate(&b, "entrance.html", data); err != nil {
 		return nil, fmt.Errorf("index: entrance: %w", err)
 	}

@@ -89,6 +89,14 @@ func TestEveryPageHasLabelBindingSentenceAndLinkToLimitsAndSaysPractice(t *testi
 		checkWords(t, bad, at, p)
 		checkHostile(t, at, p)
 	}
+	// The entrance, where a reader chooses a language, says all of it in both.
+	for i, l := range []string{"fr", "en"} {
+		p := x.pages["/index.html"].one(t, "footer").all("div")
+		if len(p) != 2 || p[i].attr("lang") != l || p[i].one(t, ".ai-label").text() != label[l] || p[i].one(t, ".binding").one(t, "q").text() != binding[l] ||
+			p[i].one(t, "a.limits").attr("href") != l+"/limits.html" {
+			t.Errorf("the entrance lacks a label, the binding sentence or the limits in %s", l)
+		}
+	}
 }
 
 // checkWords scans what a reader sees, and every attribute, for words that no page

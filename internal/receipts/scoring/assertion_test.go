@@ -1,6 +1,7 @@
 package scoring_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -264,6 +265,19 @@ func TestSection10Steps3And4AndInstrumentFaults(t *testing.T) {
 	response := func(resource string) func(*oneClaim) {
 		return func(c *oneClaim) { c.spec.ResponseHash = c.s.ResponseHash("conformite", resource) }
 	}
+	// asked is a call whose request differs from the documented one in one member.
+	asked := func(member string, value any) func(*oneClaim) {
+		return func(c *oneClaim) {
+			amount, err := canonjson.Parse([]byte("0.0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request := canonjson.NewObject("target", c.s.Tracks["conformite"].Host+c.claim.Resource, "method", "GET",
+				"payload", canonjson.NewObject(), "amount", amount, "currency", "eur")
+			request.Set(member, value)
+			c.spec.RequestHash = fmt.Sprintf("%x", canonjson.Sum(request))
+		}
+	}
 	claim := func(field string, value any) func(*oneClaim) {
 		return func(c *oneClaim) { c.claim.Field, c.claim.Value = field, value }
 	}
@@ -274,6 +288,12 @@ func TestSection10Steps3And4AndInstrumentFaults(t *testing.T) {
 			spec: func(c *oneClaim) {
 				c.spec.RequestHash = bundle.RequestHash(c.s.Tracks["conformite"].Host + c.claim.Resource + "/")
 			}},
+		{name: "step 3, §2.4: another currency is request_hash_differs", cause: "resource_mismatch", detail: "request_hash_differs", spec: asked("currency", "usd")},
+		{name: "step 3, §2.4: another method is request_hash_differs", cause: "resource_mismatch", detail: "request_hash_differs", spec: asked("method", "POST")},
+		{name: "step 3, §2.4: a payload is request_hash_differs", cause: "resource_mismatch", detail: "request_hash_differs", spec: asked("payload", canonjson.NewObject("a", "b"))},
+		{name: "step 3, §2.4: extra headers are request_hash_differs", cause: "resource_mismatch", detail: "request_hash_differs", spec: asked("extra_headers_keys", []any{"Accept"})},
+		{name: "step 3, §2.4: an amount of 0 in place of 0.0 is request_hash_differs", cause: "resource_mismatch", detail: "request_hash_differs", spec: asked("amount", canonjson.NewInt(0))},
+		{name: "step 3, §2.4: the documented request is supported", status: bundle.StatusSupported, spec: asked("method", "GET")},
 		{name: "the 403 body is an instrument fault", status: bundle.StatusInstrumentFault, detail: "/_systeme/403", spec: response("/_systeme/403")},
 		{name: "the 503 body is an instrument fault", status: bundle.StatusInstrumentFault, detail: "/_systeme/503", spec: response("/_systeme/503")},
 		{name: "the 400 body is an instrument fault", status: bundle.StatusInstrumentFault, detail: "/_systeme/400", spec: response("/_systeme/400")},
