@@ -25,13 +25,13 @@ func (s *Set) Contamination(hashes, datasets []string) []string {
 	var hits []string
 	for _, h := range hashes {
 		h = strings.ToLower(strings.TrimSpace(h))
-		if _, hit := s.sealed.shards[h]; hit {
+		if _, hit := s.hidden().shards[h]; hit {
 			hits = append(hits, "shard:"+h)
 		}
 	}
 	for _, d := range datasets {
 		d = strings.ToLower(strings.TrimSpace(d))
-		if _, hit := s.sealed.datasets[d]; hit {
+		if _, hit := s.hidden().datasets[d]; hit {
 			hits = append(hits, "dataset:"+d)
 		}
 	}

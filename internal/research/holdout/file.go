@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/research/shape"
 )
 
 // File is an operator's holdout file: records per topic, or one list for
@@ -92,7 +93,7 @@ func readTopics(at string, o *canonjson.Object) (*File, error) {
 	n := 0
 	for name, v := range o.All() {
 		n++
-		if !isSlug(name) {
+		if !shape.Slug(name) {
 			return nil, fmt.Errorf("holdout file: the name of member %d of %s is no topic id ([a-z0-9][a-z0-9-]{1,62})", n, place(at))
 		}
 		list, ok := v.([]any)
@@ -203,24 +204,11 @@ func text(o *canonjson.Object, name string) (string, error) {
 	return s, nil
 }
 
-// isSlug is the form of a topic id.
-func isSlug(s string) bool {
-	if len(s) < 2 || len(s) > 63 || s[0] == '-' {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-			return false
-		}
-	}
-	return true
-}
-
 // Write returns a holdout file with the records of one topic in the open, one
 // record a line: what the operator keeps, and what ParseFile reads. It is as
 // secret as the records.
 func Write(topicID string, records []Record) ([]byte, error) {
-	if !isSlug(topicID) {
+	if !shape.Slug(topicID) {
 		return nil, fmt.Errorf("topic id %q must match [a-z0-9][a-z0-9-]{1,62}", topicID)
 	}
 	var b strings.Builder

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+
+	"github.com/prova-dev/prova/internal/research/shape"
 )
 
 // Split is the stratum of a record.
@@ -54,20 +56,21 @@ type Plain struct {
 // Record is one sealed record. It can be copied and kept, and shows nothing of
 // what it holds until Reveal asks. The zero value holds an empty Plain.
 type Record struct {
-	// Behind a pointer: fmt reads unexported fields of an outer struct without
-	// calling their methods, and of a pointer down there it prints the address.
-	hidden *Plain
+	// Behind a function: fmt reads unexported fields of an outer struct without
+	// calling their methods, and with some verbs it follows pointers down there.
+	// Of a function it prints the address.
+	hidden func() Plain
 }
 
 // Seal makes a record of its plain form, which is copied.
-func Seal(p Plain) Record { return Record{hidden: &p} }
+func Seal(p Plain) Record { return Record{hidden: func() Plain { return p }} }
 
 // Reveal returns what the record holds.
 func (r Record) Reveal() Plain {
 	if r.hidden == nil {
 		return Plain{}
 	}
-	return *r.hidden
+	return r.hidden()
 }
 
 const withheld = "[holdout record withheld]"
@@ -104,7 +107,7 @@ func (p *Plain) fault() string {
 		return fmt.Sprintf("record %d has an unknown split", p.ID)
 	case strings.TrimSpace(p.DatasetID) == "":
 		return fmt.Sprintf("record %d has an empty dataset_id", p.ID)
-	case !isHex64(strings.TrimSpace(p.ContentSHA256)):
+	case !shape.Hex64(p.ContentSHA256):
 		return fmt.Sprintf("record %d has a malformed content_sha256", p.ID)
 	case p.TokenCount == 0:
 		return fmt.Sprintf("record %d has token_count 0", p.ID)
@@ -112,17 +115,4 @@ func (p *Plain) fault() string {
 		return fmt.Sprintf("record %d is longctx with %d tokens (need %d..=%d)", p.ID, p.TokenCount, LongContextMin, LongContextMax)
 	}
 	return ""
-}
-
-// isHex64 accepts 64 hex characters of either case.
-func isHex64(s string) bool {
-	if len(s) != 64 {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i] | 0x20; (s[i] < '0' || s[i] > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
 }

@@ -57,7 +57,7 @@ func Select(catalog []Record, salt string, size int, exclude []uint32) ([]Record
 			chosen = append(chosen, Seal(p))
 		}
 	}
-	slices.SortFunc(chosen, func(a, b Record) int { return cmp.Compare(a.hidden.ID, b.hidden.ID) })
+	slices.SortFunc(chosen, func(a, b Record) int { return cmp.Compare(a.Reveal().ID, b.Reveal().ID) })
 	return chosen, nil
 }
 

@@ -47,6 +47,6 @@ func synthetic(split Split, id uint32) Record {
 // Synthetic reports whether a record of the set is synthetic: a host in
 // production refuses such a set.
 func (s *Set) Synthetic() bool {
-	_, found := s.sealed.datasets[SyntheticDataset]
+	_, found := s.hidden().datasets[SyntheticDataset]
 	return found
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"github.com/prova-dev/prova/internal/research/shape"
 )
 
 // Set is a verified holdout of one topic. It cannot be changed and may be read
 // by several goroutines at once; like its records it shows nothing of itself.
-type Set struct{ sealed *sealed }
+type Set struct{ hidden func() *sealed } // see Record
 
 type sealed struct {
 	records    []Record
@@ -80,13 +82,13 @@ func Verify(records []Record, expected int, commitment string) (*Set, error) {
 		s.shards[p.content()] = struct{}{}
 		s.datasets[p.dataset()] = struct{}{}
 	}
-	return &Set{sealed: s}, nil
+	return &Set{hidden: func() *sealed { return s }}, nil
 }
 
 // shown prints an expected commitment. It comes from a topic, not from a record;
 // only its length is kept in bounds.
 func shown(commitment string) string {
-	if isHex64(commitment) {
+	if shape.Hex64(commitment) {
 		return commitment
 	}
 	const limit = 80
@@ -97,36 +99,36 @@ func shown(commitment string) string {
 }
 
 // Commitment is the commitment the set was verified against: 64 lower-case hex.
-func (s *Set) Commitment() string { return hex.EncodeToString(s.sealed.commitment[:]) }
+func (s *Set) Commitment() string { return hex.EncodeToString(s.hidden().commitment[:]) }
 
 // Len is the number of records.
-func (s *Set) Len() int { return len(s.sealed.records) }
+func (s *Set) Len() int { return len(s.hidden().records) }
 
 // Reveal returns the records by ascending id for the run of one submission. The
 // digest of that submission must be frozen, 64 hex characters: a submission that
 // could still change must not meet the records (R§6.4).
 func (s *Set) Reveal(frozenDigest string) ([]Plain, error) {
-	if !isHex64(frozenDigest) {
+	if !shape.Hex64(frozenDigest) {
 		return nil, ErrNotFrozen
 	}
-	return byID(s.sealed.records), nil
+	return byID(s.hidden().records), nil
 }
 
-func (s *Set) describe() string {
-	if s == nil || s.sealed == nil {
+func (s Set) describe() string {
+	if s.hidden == nil {
 		return "[no holdout]"
 	}
-	return fmt.Sprintf("[holdout of %d records withheld]", len(s.sealed.records))
+	return fmt.Sprintf("[holdout of %d records withheld]", len(s.hidden().records))
 }
 
 // Format writes the same words for every verb (fmt.Formatter).
-func (s *Set) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.describe()) }
+func (s Set) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.describe()) }
 
 // String says how many records there are.
-func (s *Set) String() string { return s.describe() }
+func (s Set) String() string { return s.describe() }
 
 // LogValue keeps the records out of every log (slog.LogValuer).
-func (s *Set) LogValue() slog.Value { return slog.StringValue(s.describe()) }
+func (s Set) LogValue() slog.Value { return slog.StringValue(s.describe()) }
 
 // MarshalText makes every encoder write the words of String (R§6.4).
-func (s *Set) MarshalText() ([]byte, error) { return []byte(s.describe()), nil }
+func (s Set) MarshalText() ([]byte, error) { return []byte(s.describe()), nil }
