@@ -1,0 +1,43 @@
+package family
+
+import (
+	"strconv"
+	"strings"
+)
+
+// EvidenceKind says which evidence an [*EvidenceError] is about.
+type EvidenceKind int
+
+// The kinds of missing evidence.
+const (
+	BadBaseline EvidenceKind = iota // the document is not about this run
+	NoAgent                         // no agent verdict can be read
+)
+
+// EvidenceError refuses a run without a row: what came back is no evidence for
+// it. It answers 503, and its text starts as the reference says (R§10).
+type EvidenceError struct {
+	Kind  EvidenceKind
+	Field string // path of the value in the document
+	Why   string
+}
+
+func (e *EvidenceError) Error() string {
+	prefix := "recorded baseline: "
+	if e.Kind == NoAgent {
+		prefix = "no agent verdict: "
+	}
+	return prefix + e.Field + ": " + e.Why
+}
+
+func badBaseline(field, why string) error { return &EvidenceError{BadBaseline, field, why} }
+func noAgent(field, why string) error     { return &EvidenceError{NoAgent, field, why} }
+
+// quote shows a value of a document in an error without letting it grow.
+func quote(s string) string { return strconv.Quote(cut(s, 80)) }
+
+func sprint(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func sameHex(a, b string) bool {
+	return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
+}
