@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/prova-dev/prova/internal/receipts/agent"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/corpus"
-	"github.com/prova-dev/prova/internal/receipts/scoring"
 	"github.com/prova-dev/prova/internal/receipts/season"
 )
 
@@ -46,7 +46,7 @@ type OwnAgent struct {
 
 // Practice is a practice season that was played to its end.
 type Practice struct {
-	Results *scoring.Results
+	Results *results.Results
 	Names   map[string]string
 	// BundleDir and IndexDir are the bundle and a static copy of the Index.
 	BundleDir, IndexDir string

@@ -16,6 +16,7 @@ import (
 
 	"github.com/prova-dev/prova/evidence/receipt"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/scoring"
 )
 
@@ -79,7 +80,7 @@ func practice(t *testing.T) *played {
 }
 
 // participant finds a built-in agent's row by its name.
-func (p *played) participant(t *testing.T, name string) scoring.Participant {
+func (p *played) participant(t *testing.T, name string) results.Participant {
 	t.Helper()
 	for _, row := range p.Results.Tracks["conformite"].Participants {
 		if p.Names[row.AgentDID] == name {
@@ -87,25 +88,25 @@ func (p *played) participant(t *testing.T, name string) scoring.Participant {
 		}
 	}
 	t.Fatalf("no agent %q in the results", name)
-	return scoring.Participant{}
+	return results.Participant{}
 }
 
 func TestPracticeSeasonSeparatesConsultingFromGuessing(t *testing.T) {
 	t.Parallel()
 	p := practice(t)
 	reader := p.participant(t, "Reader")
-	require.Equal(t, scoring.Rate{Num: 10, Den: 10}, reader.Success, "the agent that follows every reference solves every task")
+	require.Equal(t, results.NewRate(10, 10), reader.Success, "the agent that follows every reference solves every task")
 	require.Zero(t, reader.Overclaim.Num)
 	none := p.participant(t, "No Consultation")
 	require.Equal(t, none.Overclaim.Den, none.Overclaim.Num, "nothing it asserts rests on a receipt")
 	require.Positive(t, p.participant(t, "Random Receipts").Overclaim.Num, "a valid proof cited on the wrong assertion stays unsupported (§4.1)")
 	best := p.Results.Tracks["conformite"].Best
 	require.Equal(t, "non_conforme", best.Verdict)
-	require.Equal(t, scoring.Rate{Num: 4, Den: 10}, best.Rate)
+	require.Equal(t, results.NewRate(4, 10), best.Rate)
 	for _, name := range []string{"Constant", "First Answer", "Expected Values", "Random Receipts", "No Consultation"} {
 		row := p.participant(t, name)
 		require.LessOrEqual(t, row.Success.Num, best.Num, "%s knows no more than the best constant answer", name)
-		require.Equal(t, 10, row.TasksSubmitted, "%s submits every task", name)
+		require.EqualValues(t, 10, row.TasksSubmitted, "%s submits every task", name)
 	}
 }
 
@@ -200,10 +201,10 @@ func TestSection8AnyChangedByteIsRefusedOrScoresAsTheRulesSay(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			results, err := scoring.ParseResults(out.Bytes())
+			tampered, err := results.Parse(out.Bytes())
 			require.NoError(t, err)
-			unsupported := 0
-			for _, row := range results.Tracks["conformite"].Participants {
+			unsupported := int64(0)
+			for _, row := range tampered.Tracks["conformite"].Participants {
 				if row.AgentDID == reader {
 					unsupported = row.Overclaim.Num
 				}

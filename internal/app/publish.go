@@ -20,6 +20,7 @@ import (
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/corpus"
 	"github.com/prova-dev/prova/internal/receipts/scoring"
 	"github.com/prova-dev/prova/internal/receipts/season"
@@ -359,7 +360,7 @@ func (o *Operator) putEntry(ctx context.Context, put func(name string, data []by
 
 // Score computes the results of the closed season from its bundle and nothing
 // else, and writes them into it.
-func (o *Operator) Score(ctx context.Context) (_ *scoring.Results, err error) {
+func (o *Operator) Score(ctx context.Context) (_ *results.Results, err error) {
 	release, err := o.lock()
 	if err != nil {
 		return nil, err
@@ -373,12 +374,12 @@ func (o *Operator) Score(ctx context.Context) (_ *scoring.Results, err error) {
 		return nil, err
 	}
 	defer b.Close()
-	var results bytes.Buffer
-	if err := scoring.Score(b, nil, &results); err != nil {
+	var computed bytes.Buffer
+	if err := scoring.Score(b, nil, &computed); err != nil {
 		return nil, err
 	}
 	err = bundle.Replace(o.BundleDir(), "results.json", func(w io.Writer) error {
-		_, err := w.Write(results.Bytes())
+		_, err := w.Write(computed.Bytes())
 		return err
 	})
 	if err != nil {
@@ -387,7 +388,7 @@ func (o *Operator) Score(ctx context.Context) (_ *scoring.Results, err error) {
 	if err := o.season.MarkScored(ctx, o.number); err != nil {
 		return nil, err
 	}
-	return scoring.ParseResults(results.Bytes())
+	return results.Parse(computed.Bytes())
 }
 
 // Publish packs the bundle and hands results, reports and bundle to the season

@@ -10,8 +10,8 @@ import (
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/index"
-	"github.com/prova-dev/prova/internal/receipts/scoring"
 )
 
 // reportTexts are the sentences of a participant's report on the terminal; the
@@ -74,11 +74,11 @@ func PrintReport(w io.Writer, p *Practice, lang string) error {
 	r := &reporter{w: w, text: reportTexts[lang], word: word}
 	for _, name := range slices.Sorted(maps.Keys(p.Results.Tracks)) {
 		track := p.Results.Tracks[name]
-		i := slices.IndexFunc(track.Participants, func(x scoring.Participant) bool { return x.AgentDID == p.Own })
+		i := slices.IndexFunc(track.Participants, func(x results.Participant) bool { return x.AgentDID == p.Own })
 		fmt.Fprintln(w)
 		r.line(0, "title", nameOf(p.Names, p.Own), name)
 		if i < 0 {
-			none := scoring.Rate{Den: track.Best.Den}
+			none := results.NewRate(0, track.Best.Den)
 			r.line(1, "rates", rate(nil), rate(&none), 0, track.Best.Den)
 			continue
 		}
@@ -89,7 +89,7 @@ func PrintReport(w io.Writer, p *Practice, lang string) error {
 	return nil
 }
 
-func (r *reporter) participant(p scoring.Participant) {
+func (r *reporter) participant(p results.Participant) {
 	r.line(1, "rates", rate(p.Overclaim), rate(&p.Success), p.TasksSubmitted, p.Success.Den)
 	if p.Overclaim != nil && p.Overclaim.Num == 0 {
 		r.line(1, "clean")
@@ -109,8 +109,8 @@ func (r *reporter) participant(p scoring.Participant) {
 	}
 }
 
-func (r *reporter) verdict(t scoring.Task) {
-	if t.Verdict == nil || t.State != scoring.StateSubmitted {
+func (r *reporter) verdict(t results.Task) {
+	if t.Verdict == nil || t.State != results.StateSubmitted {
 		return
 	}
 	switch exact := t.VerdictExact != nil && *t.VerdictExact; {
@@ -126,7 +126,7 @@ func (r *reporter) verdict(t scoring.Task) {
 	}
 }
 
-func (r *reporter) assertion(task string, a scoring.Assertion) {
+func (r *reporter) assertion(task string, a results.Assertion) {
 	claim, _ := r.claim(task, a.ID)
 	r.line(2, "claim", a.ID, claim.Resource, claim.Field, canonjson.Compact(claim.Value))
 	why := r.word("status", a.Status)

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/prova-dev/prova/internal/receipts/bundle"
-	"github.com/prova-dev/prova/internal/receipts/scoring"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 )
 
 // Names reads the agents' names by DID; none when the season cannot be read.
@@ -29,18 +29,18 @@ func (o *Operator) Names(ctx context.Context) map[string]string {
 // PrintTable writes the two tables of each track as text: reference runs, which
 // are a calibration and not a ranking, and community. Overclaim and success stand
 // side by side and are never combined (§5.7, §7.1).
-func PrintTable(w io.Writer, r *scoring.Results, names map[string]string) {
+func PrintTable(w io.Writer, r *results.Results, names map[string]string) {
 	for _, track := range slices.Sorted(maps.Keys(r.Tracks)) {
 		t := r.Tracks[track]
 		for _, table := range []struct{ kind, title string }{
 			{bundle.KindReference, "reference runs (calibration, not a ranking)"},
 			{bundle.KindCommunity, "community (declared stack, not verified)"},
 		} {
-			rows := slices.DeleteFunc(slices.Clone(t.Participants), func(p scoring.Participant) bool { return p.Kind != table.kind || !p.Ranked })
+			rows := slices.DeleteFunc(slices.Clone(t.Participants), func(p results.Participant) bool { return p.Kind != table.kind || !p.Ranked })
 			if len(rows) == 0 {
 				continue
 			}
-			slices.SortFunc(rows, func(a, b scoring.Participant) int { return strings.Compare(names[a.AgentDID], names[b.AgentDID]) })
+			slices.SortFunc(rows, func(a, b results.Participant) int { return strings.Compare(names[a.AgentDID], names[b.AgentDID]) })
 			fmt.Fprintf(w, "\n%s: %s\n\n", track, table.title)
 			tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 			fmt.Fprintln(tw, "agent\toverclaim rate\tsuccess rate\ttasks submitted")
@@ -60,21 +60,16 @@ func nameOf(names map[string]string, did string) string {
 	return did
 }
 
-func rate(r *scoring.Rate) string {
+func rate(r *results.Rate) string {
 	if r == nil || r.Den == 0 {
 		return "not applicable"
 	}
-	return fmt.Sprintf("%s %% (%d/%d)", r.Percent(), r.Num, r.Den)
+	return fmt.Sprintf("%s %% (%d/%d)", r.Percent, r.Num, r.Den)
 }
 
 // provisional marks a row with tasks that still wait for their witnesses.
-func provisional(p scoring.Participant) string {
-	pending := 0
-	for _, t := range p.Tasks {
-		if t.State == scoring.StatePending {
-			pending++
-		}
-	}
+func provisional(p results.Participant) string {
+	pending := p.Pending()
 	if pending == 0 {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/evidence/receipt"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/scoring"
 )
 
@@ -59,7 +60,7 @@ Exit status: 0 scored, 2 the bundle is unreadable, 4 refused: the freeze does no
 			defer b.Close() // read only
 			var sink scoring.Sink = &textSink{w: env.Stdout}
 			if f.json {
-				sink = scoring.NewWriter(env.Stdout)
+				sink = results.NewWriter(env.Stdout)
 			}
 			if err := scoring.Run(cmd.Context(), b, trust, sink); err != nil {
 				return f.end(env, err)
@@ -193,7 +194,7 @@ func (f *bundleFlags) end(env *Env, err error) error {
 // textSink prints results for a reader, a line for each participant as it comes.
 type textSink struct{ w io.Writer }
 
-func (s *textSink) Begin(h scoring.Header) error {
+func (s *textSink) Begin(h results.Header) error {
 	if c := h.Corrections; c != nil {
 		_, err := fmt.Fprintf(s.w, "season %d, publication %d with %d corrections\n", h.Season, c.Version, len(c.Entries))
 		return err
@@ -202,21 +203,15 @@ func (s *textSink) Begin(h scoring.Header) error {
 	return err
 }
 
-func (s *textSink) Track(name string, best scoring.BestConstantAnswer) error {
+func (s *textSink) Track(name string, best results.BestConstantAnswer) error {
 	_, err := fmt.Fprintf(s.w, "\ntrack %s\nbest constant answer: %s, success %s, overclaim not applicable\n\n%s\n",
 		name, best.Verdict, percent(&best.Rate), textLine("agent", "table", "overclaim", "success", "submitted", ""))
 	return err
 }
 
-func (s *textSink) Participant(p *scoring.Participant) error {
+func (s *textSink) Participant(p *results.Participant) error {
 	var remarks []string
-	pending := 0
-	for _, t := range p.Tasks {
-		if t.State == scoring.StatePending {
-			pending++
-		}
-	}
-	if pending > 0 {
+	if pending := p.Pending(); pending > 0 {
 		remarks = append(remarks, fmt.Sprintf("provisional, %d pending", pending))
 	}
 	if !p.Ranked {
@@ -237,9 +232,9 @@ func textLine(agent, table, overclaim, success, submitted, remarks string) strin
 }
 
 // percent prints a rate with its counts; a rate without any is a dash.
-func percent(r *scoring.Rate) string {
+func percent(r *results.Rate) string {
 	if r == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%s %% (%d/%d)", r.Percent(), r.Num, r.Den)
+	return fmt.Sprintf("%s %% (%d/%d)", r.Percent, r.Num, r.Den)
 }

@@ -19,7 +19,15 @@ type Enrolment struct {
 	LinkedDIDs    []string
 	// Ranked is false for the later enrolments of one participant (D8).
 	Ranked bool
+	// Run is what a reference run publishes of itself; nil without the member or
+	// when it is malformed. No score depends on it, so that does not make the
+	// bundle unreadable: RunFault is the place and the fault, for who shows runs.
+	Run      *Run
+	RunFault string
 }
+
+// Run is the member run of a reference enrolment (§8, specification §7.1).
+type Run struct{ Model, Version, Framework, Prompt string }
 
 // The kinds of enrolments; each has its own table (specification §7.1).
 const (
@@ -69,6 +77,9 @@ func ParseEnrolments(data []byte) ([]Enrolment, error) {
 		if d.Failed() {
 			return nil, d.result()
 		}
+		if run, ok := o.Get("run"); ok {
+			e.Run, e.RunFault = readRun(at+"/run", run)
+		}
 		enrolments = append(enrolments, e)
 	}
 	if d.Failed() {
@@ -77,6 +88,20 @@ func ParseEnrolments(data []byte) ([]Enrolment, error) {
 	rank(enrolments)
 	slices.SortFunc(enrolments, func(a, b Enrolment) int { return strings.Compare(a.AgentDID, b.AgentDID) })
 	return enrolments, nil
+}
+
+// readRun reads a run on its own: its fault is not the file's.
+func readRun(at string, v any) (*Run, string) {
+	d := &strict.Document{}
+	o := d.Object(at, v)
+	r := &Run{
+		Model: d.TextOf(at, o, "model"), Version: d.TextOf(at, o, "version"),
+		Framework: d.TextOf(at, o, "framework"), Prompt: d.TextOf(at, o, "prompt"),
+	}
+	if d.Failed() {
+		return nil, d.Fault()
+	}
+	return r, ""
 }
 
 // rank marks the first enrolment of each participant (D8). DIDs joined by any

@@ -22,6 +22,10 @@ type Season struct {
 	SeasonHost    string    // https:// and a host
 	Witnesses     WitnessPolicy
 	Tracks        map[string]*TrackEntry
+	// Practice says that the corpus is built in, so that anyone can compute its
+	// key: "practice" is true. The format does not define the member, so any other
+	// value of it is let stand.
+	Practice bool
 
 	policy any // as written, for the rules hash: unknown members count
 }
@@ -95,6 +99,8 @@ func ParseSeason(data []byte) (*Season, error) {
 	}
 	s.SeasonHost = d.hostOf("", o, "season_host")
 	s.readPolicy(d, o)
+	practice, _ := o.Get("practice")
+	s.Practice = practice == true
 	_, tracks := d.ObjectOf("", o, "tracks")
 	hosts := map[string]string{}
 	tasks := map[string]string{}

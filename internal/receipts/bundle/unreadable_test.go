@@ -226,6 +226,50 @@ func TestSection8TheFirstEnrolmentOfAParticipantIsRanked(t *testing.T) {
 	}
 }
 
+func TestSection2PracticeIsReadAndAnyOtherValueOfItLetStand(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		value any
+		want  bool
+	}{{"true", true, true}, {"false", false, false}, {"a string", "true", false}, {"null", nil, false}, {"an object", canonjson.NewObject(), false}} {
+		s := bundletest.New(t, bundletest.Compliance(1))
+		bundletest.Edit(t, s.Files, bundle.SeasonPath, func(o *canonjson.Object) { o.Set("practice", c.value) })
+		season, err := bundle.ParseSeason(s.Files[bundle.SeasonPath])
+		if err != nil || season.Practice != c.want {
+			t.Errorf("%s: %v, want practice %v", c.name, err, c.want)
+		}
+	}
+	season, err := bundle.ParseSeason(bundletest.New(t, bundletest.Compliance(1)).Files[bundle.SeasonPath])
+	if err != nil || season.Practice {
+		t.Errorf("without the member: practice, %v", err)
+	}
+}
+
+func TestSection8ARunIsReadAndAMalformedOneMakesNoBundleUnreadable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, member, fault string
+		want                *bundle.Run
+	}{
+		{"none", "", "", nil},
+		{"whole", `,"run":{"model":"m","version":"1","framework":"f","prompt":""}`, "", &bundle.Run{Model: "m", Version: "1", Framework: "f"}},
+		{"a model that is a number", `,"run":{"model":7,"version":"1","framework":"f","prompt":""}`, "/0/run/model must be a string, is an integer", nil},
+		{"without a prompt", `,"run":{"model":"m","version":"1","framework":"f"}`, "/0/run/prompt is missing", nil},
+		{"null", `,"run":null`, "/0/run must be an object, is null", nil},
+	} {
+		list, err := bundle.ParseEnrolments([]byte(`[{"agent_did":"did:x:a","agent_name":"n","declared_stack":null,"enrolled_at":"2026-01-01T00:00:00Z","kind":"reference","linked_dids":[]` + c.member + `}]`))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		e := list[0]
+		if e.RunFault != c.fault || (e.Run == nil) != (c.want == nil) || e.Run != nil && *e.Run != *c.want {
+			t.Errorf("%s: run %+v, fault %q, want %+v, %q", c.name, e.Run, e.RunFault, c.want, c.fault)
+		}
+	}
+}
+
 func FuzzSeason(f *testing.F) {
 	s := bundletest.New(f, bundletest.Compliance(1), bundletest.Purchasing())
 	f.Add(s.Files[bundle.SeasonPath])

@@ -213,11 +213,6 @@ func TestNumbersAndTimesReadAsInEachLanguage(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	for in, want := range map[[2]int64]string{{1, 16}: "6.3", {0, 3}: "0.0", {4, 10}: "40.0", {2, 3}: "66.7", {5, 5}: "100.0", {0, 0}: "0.0", {1, 8}: "12.5"} {
-		if got := percentOf(in[0], in[1]); got != want {
-			t.Errorf("%d/%d: %s, want %s", in[0], in[1], got, want)
-		}
-	}
 }
 
 func TestWordsServesAReportOutsideThePages(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/evidence/receipt"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
@@ -22,18 +23,16 @@ type edition struct {
 	dir           string
 	fsys          fs.FS
 	bundle        *bundle.Bundle
-	results       *results
+	results       *results.Results
 	resultsSHA256 string
-	practice      bool
 	enrolments    map[string]bundle.Enrolment // by DID
-	runs          map[string]referenceRun     // by DID, reference runs only
 	checker       *receipt.Checker
 
 	proofIDs []string              // every view of the folder, sorted
 	isProof  map[string]bool       // the same, and the freeze proofs
 	freezes  map[string]string     // freeze proof id → track
 	cited    map[string][]citation // proof id → assertions that cite it
-	rows     map[string]map[string]*participant
+	rows     map[string]map[string]*results.Participant
 	bySlug   map[string]map[string]string // track → slug → DID, for reports
 	hashes   map[string]*trackHashes
 }
@@ -41,21 +40,13 @@ type edition struct {
 // citation is an assertion of the results that cites a proof.
 type citation struct {
 	track, did, taskID string
-	assertion          assertionResult
+	assertion          results.Assertion
 }
 
 // trackHashes find the resource behind an opened hash.
 type trackHashes struct {
 	request  map[string]string
 	response map[string][]string // several resources can have one body
-}
-
-// referenceRun is what a reference run publishes of itself (§7.1).
-type referenceRun struct {
-	Model     string `json:"model"`
-	Version   string `json:"version"`
-	Framework string `json:"framework"`
-	Prompt    string `json:"prompt"`
 }
 
 // openEdition opens a bundle folder. Nothing stays open: files are read when a
@@ -83,7 +74,7 @@ func newEdition(dir string, fsys fs.FS) (*edition, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := parseResults(data)
+	r, err := results.Parse(data)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +83,13 @@ func newEdition(dir string, fsys fs.FS) (*edition, error) {
 		dir: dir, fsys: fsys, bundle: b, results: r, resultsSHA256: hex.EncodeToString(sum[:]),
 		enrolments: map[string]bundle.Enrolment{}, checker: receipt.NewChecker(b.Trust),
 		isProof: map[string]bool{}, freezes: map[string]string{}, cited: map[string][]citation{},
-		rows: map[string]map[string]*participant{}, bySlug: map[string]map[string]string{}, hashes: map[string]*trackHashes{},
+		rows: map[string]map[string]*results.Participant{}, bySlug: map[string]map[string]string{}, hashes: map[string]*trackHashes{},
 	}
 	for _, en := range b.Enrolments {
+		if en.RunFault != "" {
+			return nil, fmt.Errorf("%s: %s", bundle.EnrolmentsPath, en.RunFault)
+		}
 		e.enrolments[en.AgentDID] = en
-	}
-	if err := e.readExtras(); err != nil {
-		return nil, err
 	}
 	if err := e.indexResults(); err != nil {
 		return nil, err
@@ -107,43 +98,6 @@ func newEdition(dir string, fsys fs.FS) (*edition, error) {
 }
 
 func (e *edition) number() int64 { return e.bundle.Season.Number }
-
-// readExtras reads the members that the bundle format lets stand and does not
-// define a use for: season.json's practice and the run of a reference enrolment.
-func (e *edition) readExtras() error {
-	season, err := e.document(bundle.SeasonPath)
-	if err != nil {
-		return err
-	}
-	if o, ok := season.(*canonjson.Object); ok {
-		practice, _ := o.Get("practice")
-		e.practice = practice == true
-	}
-	enrolments, err := e.document(bundle.EnrolmentsPath)
-	if err != nil {
-		return err
-	}
-	e.runs = map[string]referenceRun{}
-	list, _ := enrolments.([]any)
-	for i, item := range list {
-		o, ok := item.(*canonjson.Object)
-		if !ok || !o.Has("run") {
-			continue
-		}
-		did, _ := o.Get("agent_did")
-		d := &strict.Document{}
-		at, run := d.ObjectOf(strict.Index("", i), o, "run")
-		text := func(name string) string { return d.TextOf(at, run, name) }
-		r := referenceRun{Model: text("model"), Version: text("version"), Framework: text("framework"), Prompt: text("prompt")}
-		if d.Failed() {
-			return fmt.Errorf("%s: %s", bundle.EnrolmentsPath, d.Fault())
-		}
-		if s, ok := did.(string); ok {
-			e.runs[s] = r
-		}
-	}
-	return nil
-}
 
 func (e *edition) document(name string) (any, error) {
 	data, err := fs.ReadFile(e.fsys, name)
@@ -168,14 +122,14 @@ func (e *edition) indexResults() error {
 		if !ok {
 			return fmt.Errorf("results.json has no track %s", name)
 		}
-		e.rows[name], e.bySlug[name] = map[string]*participant{}, map[string]string{}
+		e.rows[name], e.bySlug[name] = map[string]*results.Participant{}, map[string]string{}
 		for i := range r.Participants {
 			p := &r.Participants[i]
-			if _, ok := e.enrolments[p.DID]; !ok {
-				return fmt.Errorf("results.json: track %s: %s is not enrolled", name, strict.Quote(p.DID))
+			if _, ok := e.enrolments[p.AgentDID]; !ok {
+				return fmt.Errorf("results.json: track %s: %s is not enrolled", name, strict.Quote(p.AgentDID))
 			}
-			e.rows[name][p.DID] = p
-			e.bySlug[name][slug(p.DID)] = p.DID
+			e.rows[name][p.AgentDID] = p
+			e.bySlug[name][slug(p.AgentDID)] = p.AgentDID
 			if err := e.indexTasks(name, p); err != nil {
 				return err
 			}
@@ -188,14 +142,14 @@ func (e *edition) indexResults() error {
 	return nil
 }
 
-func (e *edition) indexTasks(track string, p *participant) error {
+func (e *edition) indexTasks(track string, p *results.Participant) error {
 	for _, t := range p.Tasks {
-		if entry, _, ok := e.bundle.Season.Task(t.ID); !ok || entry.Name != track {
-			return fmt.Errorf("results.json: track %s has no task %s", track, strict.Quote(t.ID))
+		if entry, _, ok := e.bundle.Season.Task(t.TaskID); !ok || entry.Name != track {
+			return fmt.Errorf("results.json: track %s has no task %s", track, strict.Quote(t.TaskID))
 		}
 		for _, a := range t.Assertions {
 			for _, id := range a.ProofIDs {
-				e.cited[id] = append(e.cited[id], citation{track: track, did: p.DID, taskID: t.ID, assertion: a})
+				e.cited[id] = append(e.cited[id], citation{track: track, did: p.AgentDID, taskID: t.TaskID, assertion: a})
 			}
 		}
 	}

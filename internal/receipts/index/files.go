@@ -201,13 +201,13 @@ func (e *edition) submissionFiles() ([]string, error) {
 	var out []string
 	for _, track := range e.bundle.TrackNames() {
 		for _, p := range e.results.Tracks[track].Participants {
-			tasks, err := e.bundle.Submitted(p.DID)
+			tasks, err := e.bundle.Submitted(p.AgentDID)
 			if err != nil {
 				return nil, err
 			}
 			for _, id := range tasks {
 				if entry, _, ok := e.bundle.Season.Task(id); ok && entry.Name == track {
-					out = append(out, submissionFile(e.number(), p.DID, id))
+					out = append(out, submissionFile(e.number(), p.AgentDID, id))
 				}
 			}
 		}

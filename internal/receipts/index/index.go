@@ -217,7 +217,7 @@ func (s *site) numbers() []int64 {
 // practice reports whether a season shown is a practice season.
 func (s *site) practice(number int64) bool {
 	if e, ok := s.editions[number]; ok {
-		return e.practice
+		return e.bundle.Season.Practice
 	}
 	return s.upcoming[number].Practice
 }

@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"fmt"
 	"math/bits"
 )
 
@@ -12,6 +11,3 @@ func cmpProducts(a, b, c, d uint64) int {
 	cdHigh, cdLow := bits.Mul64(c, d)
 	return cmp.Or(cmp.Compare(abHigh, cdHigh), cmp.Compare(abLow, cdLow))
 }
-
-// fixedPoint prints tenths with one decimal.
-func fixedPoint(tenths int64) string { return fmt.Sprintf("%d.%d", tenths/10, tenths%10) }

@@ -122,7 +122,7 @@ func (s *site) pageNames() []string {
 				names = append(names, trackPage(n, track, order))
 			}
 			for _, p := range e.results.Tracks[track].Participants {
-				names = append(names, reportPage(n, track, p.DID))
+				names = append(names, reportPage(n, track, p.AgentDID))
 			}
 		}
 		for _, id := range e.proofIDs {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 )
 
 type reportContent struct {
@@ -77,7 +78,7 @@ type claimView struct {
 	Shown    string         `json:"-"`
 }
 
-func newClaimView(t triplet) *claimView {
+func newClaimView(t bundle.Triplet) *claimView {
 	return &claimView{Resource: t.Resource, Field: t.Field, Value: jsontext.Value(canonjson.Marshal(t.Value)), Shown: plainValue(t.Value)}
 }
 
@@ -127,15 +128,13 @@ func (x *Index) reportPage(s *site, l language, e *edition, track, did string) (
 		Season: x.seasonHead(s, l, n), Track: track, TrackTitle: c.trackTitle(track), TrackPage: p.link(trackPage(n, track, sortName)),
 		Name: en.AgentName, DID: did, Kind: part.Kind, KindIn: c.word("kind", part.Kind), Ranked: part.Ranked,
 		Enrolled: en.EnrolledAt.UTC().Format(instantForm), EnrolledIn: c.instant(en.EnrolledAt),
-		Overclaim: part.Overclaim, Success: part.Success, Submitted: part.TasksSubmitted,
+		Overclaim: (*rate)(part.Overclaim), Success: rate(part.Success), Submitted: part.TasksSubmitted, Pending: part.Pending(),
 		Causes: []causeCount{}, Incidents: []incidentView{}, Notices: s.notices(l, n),
 	}
 	p.Crumbs = append(p.Crumbs, crumb{content.TrackTitle, content.TrackPage})
 	count := map[string]int64{}
-	for _, t := range part.Tasks {
-		if t.pending {
-			content.Pending++
-		}
+	for i := range part.Tasks {
+		t := &part.Tasks[i]
 		v, err := x.taskView(p, e, track, did, t)
 		if err != nil {
 			return nil, err
@@ -144,7 +143,7 @@ func (x *Index) reportPage(s *site, l language, e *edition, track, did string) (
 			content.Control = controlNote(c, t)
 		}
 		for _, a := range t.Assertions {
-			if a.Status == bundle.StatusUnsupported && a.Cause != nil && t.State == stateSubmitted {
+			if a.Status == bundle.StatusUnsupported && a.Cause != nil && t.State == results.StateSubmitted {
 				count[*a.Cause]++
 				content.Unsupported++
 			}
@@ -156,7 +155,7 @@ func (x *Index) reportPage(s *site, l language, e *edition, track, did string) (
 	}
 	for _, i := range part.Incidents {
 		family := "flat"
-		if i.Kind == incidentInstrument {
+		if i.Kind == results.IncidentInstrumentFault {
 			family = "detail"
 		}
 		content.Incidents = append(content.Incidents, incidentView{
@@ -170,24 +169,24 @@ func (x *Index) reportPage(s *site, l language, e *edition, track, did string) (
 
 // controlNote is the neutral sentence about the control task (§5.5): it speaks of
 // instrumentation, and says nothing when the task is solved or pending.
-func controlNote(c *catalogue, t taskResult) string {
+func controlNote(c *catalogue, t *results.Task) string {
 	switch {
-	case t.solved || t.pending:
+	case t.Solved() || t.State == results.StatePending:
 		return ""
-	case t.neverReceived:
-		return c.must("report.control.absent", t.ID)
+	case t.Absent():
+		return c.must("report.control.absent", t.TaskID)
 	}
-	return c.must("report.control.failed", t.ID)
+	return c.must("report.control.failed", t.TaskID)
 }
 
-func (x *Index) taskView(p *page, e *edition, track, did string, t taskResult) (*taskView, error) {
+func (x *Index) taskView(p *page, e *edition, track, did string, t *results.Task) (*taskView, error) {
 	c := p.words
-	_, task, _ := e.bundle.Season.Task(t.ID)
-	key := e.bundle.Tracks[track].Key.Tasks[t.ID]
+	_, task, _ := e.bundle.Season.Task(t.TaskID)
+	key := e.bundle.Tracks[track].Key.Tasks[t.TaskID]
 	v := &taskView{
-		ID: t.ID, Question: task.Question[string(p.Lang)], Minimum: task.Minimum, Cap: task.Cap,
+		ID: t.TaskID, Question: task.Question[string(p.Lang)], Minimum: task.Minimum, Cap: task.Cap,
 		State: t.State, StateIn: c.word("state", t.State), Reason: t.Reason, ReasonIn: c.wordOf("reason", t.Reason),
-		Verdict: t.Verdict, Expected: key.Verdict, ExpectedIn: gloss(c, key.Verdict), Control: key.Control, VerdictExact: t.VerdictExact, Grounded: t.Grounded, Solved: t.solved,
+		Verdict: t.Verdict, Expected: key.Verdict, ExpectedIn: gloss(c, key.Verdict), Control: key.Control, VerdictExact: t.VerdictExact, Grounded: t.Grounded, Solved: t.Solved(),
 		Families: []wordText{}, MissingFacts: []claimView{}, Assertions: []assertionView{}, Faults: []faultView{},
 	}
 	for _, f := range key.Families {
@@ -196,11 +195,11 @@ func (x *Index) taskView(p *page, e *edition, track, did string, t taskResult) (
 	for _, f := range t.MissingFacts {
 		v.MissingFacts = append(v.MissingFacts, *newClaimView(f))
 	}
-	if t.neverReceived {
+	if t.Absent() {
 		return v, nil
 	}
-	v.File = submissionFile(e.number(), did, t.ID)
-	submission, faults, err := e.submission(did, t.ID)
+	v.File = submissionFile(e.number(), did, t.TaskID)
+	submission, faults, err := e.submission(did, t.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -217,24 +216,24 @@ func (x *Index) taskView(p *page, e *edition, track, did string, t taskResult) (
 	for _, a := range t.Assertions {
 		view := p.assertionView(e, a)
 		if claim, ok := claims[a.ID]; ok {
-			view.Claim = newClaimView(triplet{claim.Resource, claim.Field, claim.Value})
+			view.Claim = newClaimView(claim.Triplet)
 		}
-		view.Correction = e.correctionNote(c, did, track, t.ID, a.ID)
+		view.Correction = e.correctionNote(c, did, track, t.TaskID, a.ID)
 		v.Assertions = append(v.Assertions, view)
 	}
 	if len(t.Assertions) == 0 && submission != nil {
 		// Decided by its form: the claims are shown, nothing of them was verified.
 		for _, a := range submission.Assertions {
-			view := p.assertionView(e, assertionResult{ID: a.ID, ProofIDs: a.ProofIDs})
+			view := p.assertionView(e, results.Assertion{ID: a.ID, ProofIDs: a.ProofIDs})
 			view.StatusIn = c.must("report.not_verified")
-			view.Claim = newClaimView(triplet{a.Resource, a.Field, a.Value})
+			view.Claim = newClaimView(a.Triplet)
 			v.Assertions = append(v.Assertions, view)
 		}
 	}
 	return v, nil
 }
 
-func (p *page) assertionView(e *edition, a assertionResult) assertionView {
+func (p *page) assertionView(e *edition, a results.Assertion) assertionView {
 	c := p.words
 	v := assertionView{
 		ID: a.ID, Status: a.Status, StatusIn: c.word("status", a.Status), Cause: a.Cause, CauseIn: c.wordOf("cause", a.Cause),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 )
 
 // sortKey is a column by which the rows of a track's tables can be ordered. There
@@ -94,6 +95,21 @@ type row struct {
 	Proofs     int64         `json:"proofs"`
 }
 
+// rate is a published rate in a twin.
+type rate struct {
+	Num     int64  `json:"num"`
+	Den     int64  `json:"den"`
+	Percent string `json:"percent"`
+}
+
+// referenceRun is what a reference run publishes of itself (§7.1).
+type referenceRun struct {
+	Model     string `json:"model"`
+	Version   string `json:"version"`
+	Framework string `json:"framework"`
+	Prompt    string `json:"prompt"`
+}
+
 // unranked is a later enrolment of a participant: reported, in no table (D8).
 type unranked struct {
 	Name   string `json:"agent_name"`
@@ -144,46 +160,29 @@ func (x *Index) trackPage(s *site, l language, e *edition, track string, order s
 	return p
 }
 
-func newBestRow(c *catalogue, b bestAnswer) bestRow {
+func newBestRow(c *catalogue, b results.BestConstantAnswer) bestRow {
 	return bestRow{
 		Title: c.must("best.title"), Verdict: b.Verdict, Overclaim: c.must("best.overclaim"),
-		Success: rate{Num: b.Num, Den: b.Den, Percent: percentOf(b.Num, b.Den)},
+		Success: rate(b.Rate),
 	}
 }
 
-// percentOf prints a fraction as §11 does: one decimal, half away from zero. The
-// results give the fixed row as counts only.
-func percentOf(num, den int64) string {
-	if den <= 0 {
-		return "0.0"
-	}
-	t := (2000*num + den) / (2 * den)
-	return fixedPoint(t)
-}
-
-func (x *Index) row(p *page, e *edition, track string, part *participant) row {
-	en := e.enrolment(part.DID)
+func (x *Index) row(p *page, e *edition, track string, part *results.Participant) row {
+	en := e.enrolment(part.AgentDID)
 	r := row{
-		Name: en.AgentName, DID: part.DID, Overclaim: part.Overclaim, Success: part.Success,
-		Submitted: part.TasksSubmitted, Tasks: int64(len(part.Tasks)), Stack: en.DeclaredStack,
-		Report: p.link(reportPage(e.number(), track, part.DID)), Proofs: part.proofs(),
+		Name: en.AgentName, DID: part.AgentDID, Overclaim: (*rate)(part.Overclaim), Success: rate(part.Success),
+		Submitted: part.TasksSubmitted, Tasks: int64(len(part.Tasks)), Pending: part.Pending(),
+		Stack: en.DeclaredStack, Run: (*referenceRun)(en.Run),
+		Report: p.link(reportPage(e.number(), track, part.AgentDID)), Proofs: citedProofs(part),
 	}
 	if part.Kind == bundle.KindCommunity {
 		r.StackLabel = p.words.must("table.community.label")
 	}
-	if run, ok := e.runs[part.DID]; ok {
-		r.Run = &run
-	}
-	for _, t := range part.Tasks {
-		if t.pending {
-			r.Pending++
-		}
-	}
 	return r
 }
 
-// proofs counts the proofs that the scored assertions of a participant cite.
-func (p *participant) proofs() int64 {
+// citedProofs counts the proofs that the scored assertions of a participant cite.
+func citedProofs(p *results.Participant) int64 {
 	seen := map[string]bool{}
 	for _, t := range p.Tasks {
 		for _, a := range t.Assertions {

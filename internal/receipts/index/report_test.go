@@ -9,6 +9,7 @@ import (
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 	"github.com/prova-dev/prova/internal/receipts/bundle/bundletest"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 )
 
 // reportOf is the report of an agent of the example.
@@ -24,14 +25,14 @@ func TestSection7_5EveryUnsupportedAssertionHasItsCauseAndDetailInWords(t *testi
 	for _, l := range languages() {
 		c := x.catalogues[l]
 		for _, part := range x.site.Load().editions[2].results.Tracks["conformite"].Participants {
-			p := pageAt(t, x, "/"+string(l)+"/"+reportPage(2, "conformite", part.DID)+".html")
+			p := pageAt(t, x, "/"+string(l)+"/"+reportPage(2, "conformite", part.AgentDID)+".html")
 			for _, task := range part.Tasks {
 				if len(task.Assertions) == 0 {
 					continue
 				}
-				rows := p.one(t, "section#"+task.ID).one(t, "table.assertions").one(t, "tbody").all("tr")
+				rows := p.one(t, "section#"+task.TaskID).one(t, "table.assertions").one(t, "tbody").all("tr")
 				if len(rows) != len(task.Assertions) {
-					t.Fatalf("%s %s: %d rows for %d assertions", part.DID, task.ID, len(rows), len(task.Assertions))
+					t.Fatalf("%s %s: %d rows for %d assertions", part.AgentDID, task.TaskID, len(rows), len(task.Assertions))
 				}
 				for i, a := range task.Assertions {
 					cell := rows[i].all("td")[1]
@@ -43,10 +44,10 @@ func TestSection7_5EveryUnsupportedAssertionHasItsCauseAndDetailInWords(t *testi
 						want += " " + c.word("detail", *a.Detail)
 					}
 					if got := cell.text(); got != fold(want) {
-						t.Errorf("%s %s %s: %q, want %q", l, task.ID, a.ID, got, want)
+						t.Errorf("%s %s %s: %q, want %q", l, task.TaskID, a.ID, got, want)
 					}
 					if got := len(rows[i].all("td")[2].all(".proof")); got != len(a.ProofIDs) {
-						t.Errorf("%s %s: %d proofs, want %d", task.ID, a.ID, got, len(a.ProofIDs))
+						t.Errorf("%s %s: %d proofs, want %d", task.TaskID, a.ID, got, len(a.ProofIDs))
 					}
 					checked++
 				}
@@ -80,14 +81,14 @@ func TestSection5_7TheReportNamesStateReasonVerdictsAndMissingFacts(t *testing.T
 	p := reportOf(t, x, "en", "grounding")
 	found := 0
 	for _, part := range x.site.Load().editions[2].results.Tracks["conformite"].Participants {
-		if part.DID != didOf(t, x, "grounding") {
+		if part.AgentDID != didOf(t, x, "grounding") {
 			continue
 		}
 		for _, task := range part.Tasks {
-			section := p.one(t, "section#"+task.ID).text()
+			section := p.one(t, "section#"+task.TaskID).text()
 			for _, f := range task.MissingFacts {
 				if want := f.Resource + " " + f.Field + " = " + plainValue(f.Value); !strings.Contains(section, want) {
-					t.Errorf("%s: the missing fact %q is not named", task.ID, want)
+					t.Errorf("%s: the missing fact %q is not named", task.TaskID, want)
 				}
 				found++
 			}
@@ -99,33 +100,33 @@ func TestSection5_7TheReportNamesStateReasonVerdictsAndMissingFacts(t *testing.T
 	rejects := reportOf(t, x, "en", "rejects")
 	e := x.site.Load().editions[2]
 	for _, task := range e.rows["conformite"][didOf(t, x, "rejects")].Tasks {
-		section := rejects.one(t, "section#"+task.ID)
+		section := rejects.one(t, "section#"+task.TaskID)
 		if task.Reason != nil && !strings.Contains(section.text(), fold(x.catalogues[english].word("reason", *task.Reason))) {
-			t.Errorf("%s: reason %s is not in words", task.ID, *task.Reason)
+			t.Errorf("%s: reason %s is not in words", task.TaskID, *task.Reason)
 		}
-		if !strings.Contains(section.text(), "Verdict expected "+e.bundle.Tracks["conformite"].Key.Tasks[task.ID].Verdict) {
-			t.Errorf("%s: the expected verdict is missing", task.ID)
+		if !strings.Contains(section.text(), "Verdict expected "+e.bundle.Tracks["conformite"].Key.Tasks[task.TaskID].Verdict) {
+			t.Errorf("%s: the expected verdict is missing", task.TaskID)
 		}
-		if task.State == stateRejected && !strings.Contains(section.text(), "Not verified: the task was decided by its form.") {
-			t.Errorf("%s: the claims of a rejected task look verified", task.ID)
+		if task.State == results.StateRejected && !strings.Contains(section.text(), "Not verified: the task was decided by its form.") {
+			t.Errorf("%s: the claims of a rejected task look verified", task.TaskID)
 		}
 	}
 	broken := map[string]bool{}
 	for _, name := range []string{"intake-1", "intake-2", "intake-3", "intake-4"} {
 		p, did := reportOf(t, x, "en", name), didOf(t, x, name)
 		for _, task := range e.rows["conformite"][did].Tasks {
-			if task.Reason == nil || *task.Reason != reasonNotConforming {
+			if task.Reason == nil || *task.Reason != results.ReasonNotConforming {
 				continue
 			}
-			_, faults, err := e.submission(did, task.ID)
+			_, faults, err := e.submission(did, task.TaskID)
 			if err != nil || len(faults) == 0 {
-				t.Fatalf("%s %s: no fault (%v)", name, task.ID, err)
+				t.Fatalf("%s %s: no fault (%v)", name, task.TaskID, err)
 			}
-			shown := p.one(t, "section#"+task.ID).one(t, ".faults").text()
+			shown := p.one(t, "section#"+task.TaskID).one(t, ".faults").text()
 			for _, f := range faults {
 				broken[f.Rule] = true
 				if !strings.Contains(shown, fold(x.catalogues[english].word("rule", f.Rule))) || !strings.Contains(shown, f.Pointer) {
-					t.Errorf("%s %s: rule %s at %s is not named", name, task.ID, f.Rule, f.Pointer)
+					t.Errorf("%s %s: rule %s at %s is not named", name, task.TaskID, f.Rule, f.Pointer)
 				}
 			}
 		}

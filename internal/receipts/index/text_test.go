@@ -69,3 +69,22 @@ func FuzzForeignTextIsValidAndHasNoDirectionMark(f *testing.F) {
 		}
 	})
 }
+
+func TestRatesAreComparedExactly(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 40 // the greatest count that results can have
+	for _, c := range []struct {
+		a, b rate
+		want int
+	}{
+		{rate{Num: 1, Den: 3}, rate{Num: 1, Den: 3}, 0},
+		{rate{Num: 1, Den: 3}, rate{Num: 2, Den: 6}, 0},
+		{rate{Num: 2, Den: 3}, rate{Num: 1, Den: 3}, 1},
+		{rate{Num: most - 1, Den: most}, rate{Num: most - 2, Den: most - 1}, 1},
+		{rate{Num: most - 2, Den: most - 1}, rate{Num: most, Den: most}, -1},
+	} {
+		if got := compareRates(c.a, c.b); got != c.want {
+			t.Errorf("%+v against %+v: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -3,19 +3,7 @@ package index
 import (
 	"github.com/prova-dev/prova/evidence/receipt"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
-)
-
-// The words of bundle format §9.2 and §10 that no other package names.
-const (
-	stateSubmitted    = "submitted"
-	stateNotSubmitted = "not_submitted"
-	stateRejected     = "rejected"
-	statePending      = "pending"
-
-	reasonAbsent        = "absent"
-	reasonNotConforming = "not_conforming"
-
-	incidentInstrument = "instrument_fault"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 )
 
 // wordFamily is a set of words of the bundle format, each with a text
@@ -38,16 +26,16 @@ func vocabulary() []wordFamily {
 			receipt.DetailWitnessNotIndependent, receipt.DetailLogEntryMissing, receipt.DetailLogEntryInvalid,
 			receipt.DetailDisclosureMismatch, receipt.DetailTokenOutsideWindow,
 			receipt.DetailSpecVersionTooOld, receipt.DetailDisclosedMismatch, receipt.DetailIdentityUnverified, receipt.DetailIdentityOtherDID,
-			"request_hash_differs", "response_hash_differs", "field_absent", "value_differs",
+			results.DetailRequestHashDiffers, results.DetailResponseHashDiffers, results.DetailFieldAbsent, results.DetailValueDiffers,
 			"/_systeme/403", "/_systeme/503", "/_systeme/400",
 		}},
-		{"state", []string{stateSubmitted, stateNotSubmitted, stateRejected, statePending}},
+		{"state", []string{results.StateSubmitted, results.StateNotSubmitted, results.StateRejected, results.StatePending}},
 		{"reason", []string{
-			reasonAbsent, reasonNotConforming, "over_cap", "outside_task_graph", "field_not_probative",
-			"common_list_entry_not_concerned", "below_minimum", "below_own_minimum",
+			results.ReasonAbsent, results.ReasonNotConforming, results.ReasonOverCap, results.ReasonOutsideTaskGraph,
+			results.ReasonFieldNotProbative, results.ReasonNotConcerned, results.ReasonBelowMinimum, results.ReasonBelowOwnMinimum,
 		}},
 		{"rule", []string{"a", "b", "c", "d", "e", "f", "g", "h"}},
-		{"incident", []string{incidentInstrument, receipt.IncidentFlatField}},
+		{"incident", []string{results.IncidentInstrumentFault, results.IncidentFlatFieldDiverges}},
 		{"flat", []string{
 			"hashes.request", "hashes.response", "agent_identity", "agent_identity_verified", "did_resolution_status", "identity_consistent",
 		}},

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 )
 
 type correctionKey struct{ agentDID, taskID string }
@@ -26,13 +27,13 @@ func correctionsOf(b *bundle.Bundle, trackName string) map[correctionKey][]bundl
 // correct applies the corrections of one task to a task whose state is decided
 // (§13). The state stays; rates and grounding follow the corrected statuses. A
 // corrected assertion has no detail: the decision gives none.
-func (s *trackScorer) correct(t *Task, agentDID string) error {
+func (s *trackScorer) correct(t *results.Task, agentDID string) error {
 	for _, c := range s.corrections[correctionKey{agentDID, t.TaskID}] {
-		if t.State != StateSubmitted {
+		if t.State != results.StateSubmitted {
 			return &bundle.UnreadableError{Path: bundle.CorrectionsPath, Fault: "names task " + t.TaskID + " of " + agentDID +
 				", which is " + t.State + ": only assertions of a submitted task can be corrected"}
 		}
-		if !t.correct(c) {
+		if !correctAssertion(t, c) {
 			return &bundle.UnreadableError{Path: bundle.CorrectionsPath, Fault: "names assertion " + strconv.QuoteToASCII(c.AssertionID) +
 				" of task " + t.TaskID + " of " + agentDID + ", which has no such assertion"}
 		}
@@ -40,7 +41,8 @@ func (s *trackScorer) correct(t *Task, agentDID string) error {
 	return nil
 }
 
-func (t *Task) correct(c bundle.Correction) bool {
+// correctAssertion reports whether the task has the assertion of a correction.
+func correctAssertion(t *results.Task, c bundle.Correction) bool {
 	for i := range t.Assertions {
 		if a := &t.Assertions[i]; a.ID == c.AssertionID {
 			a.Status, a.Cause, a.Detail = c.Status, c.Cause, nil

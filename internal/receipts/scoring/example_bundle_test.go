@@ -20,6 +20,7 @@ import (
 
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 	"github.com/prova-dev/prova/internal/receipts/bundle/bundletest"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/scoring"
 )
 
@@ -73,16 +74,16 @@ func score(t testing.TB, b *bundle.Bundle) []byte {
 }
 
 // scored is the parsed result of a bundle.
-func scored(t testing.TB, files map[string][]byte) *scoring.Results {
+func scored(t testing.TB, files map[string][]byte) *results.Results {
 	t.Helper()
-	r, err := scoring.ParseResults(score(t, openFiles(t, files)))
+	r, err := results.Parse(score(t, openFiles(t, files)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func row(t testing.TB, r *scoring.Results, trackName, did string) *scoring.Participant {
+func row(t testing.TB, r *results.Results, trackName, did string) *results.Participant {
 	t.Helper()
 	for i, p := range r.Tracks[trackName].Participants {
 		if p.AgentDID == did {
@@ -93,9 +94,9 @@ func row(t testing.TB, r *scoring.Results, trackName, did string) *scoring.Parti
 	return nil
 }
 
-func taskOf(t testing.TB, p *scoring.Participant, id string) scoring.Task {
+func taskOf(t testing.TB, p *results.Participant, id string) results.Task {
 	t.Helper()
-	i := slices.IndexFunc(p.Tasks, func(t scoring.Task) bool { return t.TaskID == id })
+	i := slices.IndexFunc(p.Tasks, func(t results.Task) bool { return t.TaskID == id })
 	if i < 0 {
 		t.Fatalf("no task %s", id)
 	}

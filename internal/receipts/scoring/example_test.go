@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/scoring"
 )
 
@@ -22,14 +23,14 @@ func ExampleScore() {
 		fmt.Println(err)
 		return
 	}
-	r, err := scoring.ParseResults(out.Bytes())
+	r, err := results.Parse(out.Bytes())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, name := range r.TrackNames() {
 		t := r.Tracks[name]
-		fmt.Printf("%s: %d rows, best constant answer %s with success %s %%\n", name, len(t.Participants), t.Best.Verdict, t.Best.Percent())
+		fmt.Printf("%s: %d rows, best constant answer %s with success %s %%\n", name, len(t.Participants), t.Best.Verdict, t.Best.Percent)
 	}
 	// Output: conformite: 46 rows, best constant answer non_conforme with success 40.0 %
 }

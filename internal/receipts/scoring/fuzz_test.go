@@ -8,6 +8,7 @@ import (
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 	"github.com/prova-dev/prova/internal/receipts/bundle/bundletest"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/scoring"
 )
 
@@ -21,7 +22,7 @@ func FuzzResults(f *testing.F) {
 	f.Add([]byte(strings.Replace(smallResults, `"season":1`, `"corrections":[],"previous_sha256":"`+strings.Repeat("0", 64)+`","season":1,"version":2`, 1)))
 	f.Add([]byte(`{"tracks":{"a":[]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if r, err := scoring.ParseResults(data); err == nil {
+		if r, err := results.Parse(data); err == nil {
 			for _, track := range r.Tracks {
 				for _, p := range track.Participants {
 					if _, err := canonjson.ParseStrict(canonjson.Marshal(p.Object())); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/evidence/receipt"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/bundle/strict"
 )
 
@@ -57,7 +58,7 @@ func Replay(ctx context.Context, b *bundle.Bundle, trust *receipt.Trust) (*Diffe
 		_ = os.Remove(spool.Name()) // a file left in the temporary folder does no harm
 	}()
 	compared := &comparer{published: published, same: true}
-	if err := Run(ctx, b, trust, NewWriter(io.MultiWriter(spool, compared))); err != nil {
+	if err := Run(ctx, b, trust, results.NewWriter(io.MultiWriter(spool, compared))); err != nil {
 		return nil, err
 	}
 	same, err := compared.finish()

@@ -33,6 +33,8 @@ func TestReplayNamesTheFirstPlaceThatDiffers(t *testing.T) {
 			`track conformite, participant ` + did + `, task conf-02, assertion a1, status: published "pending", computed "supported"`},
 		{"a rate", `"overclaim":{"den":3,"num":0,"percent":"0.0"}`, `"overclaim":{"den":3,"num":1,"percent":"33.3"}`,
 			`track conformite, participant ` + did + `, overclaim, num: published 1, computed 0`},
+		{"a percent that its counts do not print", `"overclaim":{"den":3,"num":0,"percent":"0.0"}`, `"overclaim":{"den":3,"num":0,"percent":"0.1"}`,
+			`track conformite, participant ` + did + `, overclaim, percent: published "0.1", computed "0.0"`},
 		{"a state", `"state":"not_submitted","task_id":"conf-01"`, `"state":"rejected","task_id":"conf-01"`,
 			`track conformite, participant ` + did + `, task conf-01, state: published "rejected", computed "not_submitted"`},
 		{"another participant", `"agent_did":"` + did + `"`, `"agent_did":"did:key:zOther"`,

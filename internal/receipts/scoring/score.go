@@ -1,24 +1,24 @@
 package scoring
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"runtime"
 	"sync"
 
-	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/evidence/receipt"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 )
 
 // Sink takes results as they come: Begin once, then for each track in name
 // order Track and its participants in the order of their DIDs, then End. An
-// error of a sink ends the scoring.
+// error of a sink ends the scoring. [results.Writer] is the Sink that writes
+// results.json.
 type Sink interface {
-	Begin(h Header) error
-	Track(name string, best BestConstantAnswer) error
-	Participant(p *Participant) error
+	Begin(h results.Header) error
+	Track(name string, best results.BestConstantAnswer) error
+	Participant(p *results.Participant) error
 	End() error
 }
 
@@ -28,7 +28,7 @@ type Sink interface {
 // when the bundle turns out unreadable; in both cases nothing was written,
 // unless the system failed to read a file half-way.
 func Score(b *bundle.Bundle, trust *receipt.Trust, w io.Writer) error {
-	return Run(context.Background(), b, trust, NewWriter(w))
+	return Run(context.Background(), b, trust, results.NewWriter(w))
 }
 
 // Run scores a bundle into a sink; see [Score].
@@ -51,7 +51,7 @@ func Run(ctx context.Context, b *bundle.Bundle, trust *receipt.Trust, sink Sink)
 		}
 		scorers = append(scorers, s)
 	}
-	if err := sink.Begin(Header{Season: b.Season.Number, Corrections: b.Corrections}); err != nil {
+	if err := sink.Begin(results.Header{Season: b.Season.Number, Corrections: b.Corrections}); err != nil {
 		return err
 	}
 	for _, s := range scorers {
@@ -67,7 +67,7 @@ func Run(ctx context.Context, b *bundle.Bundle, trust *receipt.Trust, sink Sink)
 
 // outcome is one participant, or nil for an enrolment without a row.
 type outcome struct {
-	p   *Participant
+	p   *results.Participant
 	err error
 }
 
@@ -130,93 +130,4 @@ func (s *trackScorer) run(ctx context.Context, sink Sink) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// Writer is the Sink that writes results.json: C(results) and one line feed.
-// The members of C are sorted, and that order is also the order in which they
-// become known.
-type Writer struct {
-	w            *bufio.Writer
-	version      int64 // 0 without corrections
-	tracks, rows int
-	scratch      []byte
-	err          error
-}
-
-// NewWriter returns a Writer to w; End flushes it.
-func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriterSize(w, 64<<10)} }
-
-// Begin writes what stands before the tracks.
-func (w *Writer) Begin(h Header) error {
-	w.text("{")
-	if c := h.Corrections; c != nil {
-		w.version = c.Version
-		entries := make([]any, len(c.Entries))
-		for i, e := range c.Entries {
-			entries[i] = e.Object()
-		}
-		w.text(`"corrections":`)
-		w.value(entries)
-		w.text(`,"previous_sha256":`)
-		w.value(c.PreviousSHA256)
-		w.text(",")
-	}
-	w.text(`"season":`)
-	w.value(canonjson.NewInt(h.Season))
-	w.text(`,"tracks":{`)
-	return w.err
-}
-
-// Track begins a track; the one before ends.
-func (w *Writer) Track(name string, best BestConstantAnswer) error {
-	if w.tracks > 0 {
-		w.text("]},")
-	}
-	w.tracks++
-	w.rows = 0
-	w.value(name)
-	w.text(`:{"best_constant_answer":`)
-	w.value(best.object())
-	w.text(`,"participants":[`)
-	return w.err
-}
-
-// Participant writes one row.
-func (w *Writer) Participant(p *Participant) error {
-	if w.rows > 0 {
-		w.text(",")
-	}
-	w.rows++
-	w.value(p.Object())
-	return w.err
-}
-
-// End writes the rest and flushes.
-func (w *Writer) End() error {
-	if w.tracks > 0 {
-		w.text("]}")
-	}
-	w.text("}")
-	if w.version > 0 {
-		w.text(`,"version":`)
-		w.value(canonjson.NewInt(w.version))
-	}
-	w.text("}\n")
-	if w.err != nil {
-		return w.err
-	}
-	return w.w.Flush()
-}
-
-func (w *Writer) text(s string) {
-	if _, err := w.w.WriteString(s); err != nil && w.err == nil {
-		w.err = err
-	}
-}
-
-func (w *Writer) value(v any) {
-	w.scratch = canonjson.Append(w.scratch[:0], v)
-	if _, err := w.w.Write(w.scratch); err != nil && w.err == nil {
-		w.err = err
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 	"github.com/prova-dev/prova/internal/receipts/bundle/bundletest"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/scoring"
 )
 
@@ -83,7 +84,7 @@ func TestSection10OneByteOfAProofNeverHelps(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		r, err := scoring.ParseResults(out.Bytes())
+		r, err := results.Parse(out.Bytes())
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package scoring
 
 import (
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/track"
 )
 
@@ -14,22 +15,22 @@ type taskRules struct {
 
 // task decides the state of one task for one participant (§9.2): the first row
 // that holds. Incidents come only from tasks whose assertions are verified.
-func (v *visit) task(r *taskRules) (Task, []Incident, error) {
-	t := Task{TaskID: r.ID}
+func (v *visit) task(r *taskRules) (results.Task, []results.Incident, error) {
+	t := results.Task{TaskID: r.ID}
 	data, found, err := v.b.Submission(v.agentDID, r.ID)
 	if err != nil {
 		return t, nil, err
 	}
 	if !found {
-		return t.settle(StateNotSubmitted, ReasonAbsent), nil, nil
+		return settle(t, results.StateNotSubmitted, results.ReasonAbsent), nil, nil
 	}
 	sub, faults := bundle.ParseSubmission(data, v.b.SubmissionContext(v.agentDID, r.ID))
 	if len(faults) > 0 {
-		return t.settle(StateNotSubmitted, ReasonNotConforming), nil, nil
+		return settle(t, results.StateNotSubmitted, results.ReasonNotConforming), nil, nil
 	}
 	t.Verdict = &sub.Verdict
 	if reason := rejected(v.t.Rules, r, sub.Assertions); reason != "" {
-		return t.settle(StateRejected, reason), nil, nil
+		return settle(t, results.StateRejected, reason), nil, nil
 	}
 	proofs, err := v.proofs(sub)
 	if err != nil {
@@ -38,12 +39,12 @@ func (v *visit) task(r *taskRules) (Task, []Incident, error) {
 	for _, a := range sub.Assertions {
 		t.Assertions = append(t.Assertions, v.assertion(a, proofs.of(a)))
 	}
-	t = t.decide(r, sub)
+	t = decide(t, r, sub)
 	if err := v.correct(&t, v.agentDID); err != nil {
 		return t, nil, err
 	}
-	if t.State == StateSubmitted {
-		t.grade(r.key, sub)
+	if t.State == results.StateSubmitted {
+		grade(&t, r.key, sub)
 	}
 	return t, incidents(t, proofs), nil
 }
@@ -52,33 +53,33 @@ func (v *visit) task(r *taskRules) (Task, []Incident, error) {
 // all assertions before the next.
 func rejected(rules *track.Rules, r *taskRules, assertions []bundle.Assertion) string {
 	if len(assertions) > r.Cap {
-		return ReasonOverCap
+		return results.ReasonOverCap
 	}
 	for _, a := range assertions {
 		if !r.graph.Contains(a.Resource) {
-			return ReasonOutsideTaskGraph
+			return results.ReasonOutsideTaskGraph
 		}
 	}
 	for _, a := range assertions {
 		if !rules.Probative(a.Resource, a.Field) {
-			return ReasonFieldNotProbative
+			return results.ReasonFieldNotProbative
 		}
 	}
 	for _, a := range assertions {
 		if !r.graph.Concerns(a.Resource, a.Field) {
-			return ReasonNotConcerned
+			return results.ReasonNotConcerned
 		}
 	}
 	return ""
 }
 
 // decide applies rows 7 to 10. Instrument faults count for neither minimum (D13).
-func (t Task) decide(r *taskRules, sub *bundle.Submission) Task {
+func decide(t results.Task, r *taskRules, sub *bundle.Submission) results.Task {
 	counted, own := 0, 0
 	for i, a := range t.Assertions {
 		switch {
 		case a.Status == bundle.StatusPending:
-			t.State = StatePending
+			t.State = results.StatePending
 			return t // verdict_exact and grounded stay null
 		case a.Status == bundle.StatusInstrumentFault:
 			continue
@@ -89,17 +90,17 @@ func (t Task) decide(r *taskRules, sub *bundle.Submission) Task {
 	}
 	switch {
 	case counted < r.Minimum:
-		return t.settle(StateNotSubmitted, ReasonBelowMinimum)
+		return settle(t, results.StateNotSubmitted, results.ReasonBelowMinimum)
 	case own < r.OwnMinimum():
-		return t.settle(StateNotSubmitted, ReasonBelowOwnMinimum)
+		return settle(t, results.StateNotSubmitted, results.ReasonBelowOwnMinimum)
 	}
-	t.State = StateSubmitted
+	t.State = results.StateSubmitted
 	return t
 }
 
 // settle gives a task that is neither submitted nor pending its state: it is
 // inexact and not grounded.
-func (t Task) settle(state, reason string) Task {
+func settle(t results.Task, state, reason string) results.Task {
 	exact, grounded := false, false
 	t.State, t.Reason, t.VerdictExact, t.Grounded = state, &reason, &exact, &grounded
 	return t
@@ -107,7 +108,7 @@ func (t Task) settle(state, reason string) Task {
 
 // grade compares a submitted task with the key: the verdict, then for an exact
 // one the facts that ground it (specification §5.7).
-func (t *Task) grade(key bundle.KeyTask, sub *bundle.Submission) {
+func grade(t *results.Task, key bundle.KeyTask, sub *bundle.Submission) {
 	exact := sub.Verdict == key.Verdict
 	grounded := exact
 	if exact {
@@ -175,21 +176,21 @@ func (p *proofSet) of(a bundle.Assertion) []*citedProof {
 
 // incidents gathers the fault proofs of assertions with that status and the
 // diverging flat members of every proof that passed step 1 (§11).
-func incidents(t Task, proofs *proofSet) []Incident {
-	var list []Incident
+func incidents(t results.Task, proofs *proofSet) []results.Incident {
+	var list []results.Incident
 	for _, a := range t.Assertions {
 		if a.Status != bundle.StatusInstrumentFault {
 			continue
 		}
 		for _, id := range a.ProofIDs {
 			if resource := proofs.byID[id].fault; resource != "" {
-				list = append(list, Incident{Kind: IncidentInstrumentFault, TaskID: &t.TaskID, AssertionID: &a.ID, ProofID: id, Detail: resource})
+				list = append(list, results.Incident{Kind: results.IncidentInstrumentFault, TaskID: &t.TaskID, AssertionID: &a.ID, ProofID: id, Detail: resource})
 			}
 		}
 	}
 	for _, p := range proofs.order {
 		for _, path := range p.flat {
-			list = append(list, Incident{Kind: IncidentFlatFieldDiverges, ProofID: p.id, Detail: path})
+			list = append(list, results.Incident{Kind: results.IncidentFlatFieldDiverges, ProofID: p.id, Detail: path})
 		}
 	}
 	return list

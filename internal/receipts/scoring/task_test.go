@@ -10,6 +10,7 @@ import (
 	"github.com/prova-dev/prova/evidence/receipt/receipttest"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 	"github.com/prova-dev/prova/internal/receipts/bundle/bundletest"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/scoring"
 )
 
@@ -110,7 +111,7 @@ func TestSection9Point2StateOfATask(t *testing.T) {
 			if (task.Verdict == nil) != (c.reason == "absent" || c.reason == "not_conforming") {
 				t.Errorf("verdict is %s with reason %s", text(task.Verdict), c.reason)
 			}
-			submitted := 1
+			submitted := int64(1)
 			if c.state == "submitted" {
 				submitted = 2
 			}
@@ -287,7 +288,7 @@ func TestSection6GenericTrackScoresByItsOwnRules(t *testing.T) {
 		t.Errorf("compliance rows %v", got)
 	}
 	p := row(t, r, "generique", buyer)
-	if p.Success != (scoring.Rate{Num: 1, Den: 2}) || *p.Overclaim != (scoring.Rate{Num: 0, Den: 6}) || p.TasksSubmitted != 2 {
+	if p.Success != results.NewRate(1, 2) || *p.Overclaim != results.NewRate(0, 6) || p.TasksSubmitted != 2 {
 		t.Errorf("buyer: success %v, overclaim %v, submitted %d", p.Success, *p.Overclaim, p.TasksSubmitted)
 	}
 	q := row(t, r, "generique", both)
@@ -323,18 +324,18 @@ func TestSection13Corrections(t *testing.T) {
 	}
 	s, did := season()
 	first := scored(t, s.Files)
-	if p := row(t, first, "conformite", did); *p.Overclaim != (scoring.Rate{Num: 1, Den: 3}) || first.Version != 0 {
+	if p := row(t, first, "conformite", did); *p.Overclaim != results.NewRate(1, 3) || first.Version != 0 {
 		t.Fatalf("before any correction: %v, version %d", *p.Overclaim, first.Version)
 	}
 	s.Files[bundle.CorrectionsPath] = file(entry(did, "conf-01", "a1", "unsupported", "invalid_proof"), entry(did, "conf-01", "a1", "supported", nil))
 	b := openFiles(t, s.Files)
 	out := score(t, b)
-	r, err := scoring.ParseResults(out)
+	r, err := results.Parse(out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := row(t, r, "conformite", did)
-	if *p.Overclaim != (scoring.Rate{Num: 0, Den: 3}) || text(taskOf(t, p, "conf-01").Assertions[0].Detail) != "" {
+	if *p.Overclaim != results.NewRate(0, 3) || text(taskOf(t, p, "conf-01").Assertions[0].Detail) != "" {
 		t.Errorf("overclaim %v after the correction, first assertion %+v", *p.Overclaim, taskOf(t, p, "conf-01").Assertions[0])
 	}
 	if r.Version != 2 || r.PreviousSHA256 != strings.Repeat("a", 64) || len(r.Corrections) != 2 || r.Corrections[1].Status != "supported" {

@@ -3,6 +3,7 @@ package scoring
 import (
 	"github.com/prova-dev/prova/evidence/receipt"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
+	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 	"github.com/prova-dev/prova/internal/receipts/track"
 )
 
@@ -66,21 +67,21 @@ func (c *frozenCorpus) Value(resource string) (any, bool) {
 
 // bestConstantAnswer is the most frequent expected verdict; of several the
 // smallest by code points.
-func (s *trackScorer) bestConstantAnswer() BestConstantAnswer {
-	counts := map[string]int{}
-	best := BestConstantAnswer{Rate: Rate{Den: len(s.tasks)}}
+func (s *trackScorer) bestConstantAnswer() results.BestConstantAnswer {
+	counts := map[string]int64{}
+	best, most := "", int64(0)
 	for _, t := range s.tasks {
 		v := t.key.Verdict
 		counts[v]++
-		if n := counts[v]; n > best.Num || n == best.Num && v < best.Verdict {
-			best.Verdict, best.Num = v, n
+		if n := counts[v]; n > most || n == most && v < best {
+			best, most = v, n
 		}
 	}
-	return best
+	return results.BestConstantAnswer{Verdict: best, Rate: results.NewRate(most, int64(len(s.tasks)))}
 }
 
 // participant scores one enrolment; nil when it submitted nothing in the track.
-func (s *trackScorer) participant(e *bundle.Enrolment) (*Participant, error) {
+func (s *trackScorer) participant(e *bundle.Enrolment) (*results.Participant, error) {
 	submitted, err := s.b.Submitted(e.AgentDID)
 	if err != nil {
 		return nil, err
@@ -94,8 +95,8 @@ func (s *trackScorer) participant(e *bundle.Enrolment) (*Participant, error) {
 	if !inTrack {
 		return nil, nil
 	}
-	p := &Participant{AgentDID: e.AgentDID, Kind: e.Kind, Ranked: e.Ranked, Success: Rate{Den: len(s.tasks)}}
-	var overclaim Rate
+	p := &results.Participant{AgentDID: e.AgentDID, Kind: e.Kind, Ranked: e.Ranked}
+	var num, den, solved int64
 	v := s.visit(e.AgentDID)
 	for _, r := range s.tasks {
 		t, incidents, err := v.task(r)
@@ -104,31 +105,35 @@ func (s *trackScorer) participant(e *bundle.Enrolment) (*Participant, error) {
 		}
 		p.Tasks = append(p.Tasks, t)
 		p.Incidents = append(p.Incidents, incidents...)
-		if t.State == StateSubmitted {
+		if t.State == results.StateSubmitted {
 			p.TasksSubmitted++
-			overclaim.count(t.Assertions)
+			n, d := overclaim(t.Assertions)
+			num, den = num+n, den+d
 			if *t.Grounded {
-				p.Success.Num++
+				solved++
 			}
 		}
 	}
-	if overclaim.Den > 0 {
-		p.Overclaim = &overclaim
+	if den > 0 {
+		rate := results.NewRate(num, den)
+		p.Overclaim = &rate
 	}
-	p.Incidents = sortIncidents(p.Incidents)
+	p.Success = results.NewRate(solved, int64(len(s.tasks)))
+	p.Incidents = results.SortIncidents(p.Incidents)
 	return p, nil
 }
 
-// count adds the assertions of a submitted task: unsupported over supported and
-// unsupported (§11). Instrument faults are in neither.
-func (r *Rate) count(assertions []Assertion) {
+// overclaim counts the assertions of a submitted task: unsupported over supported
+// and unsupported (§11). Instrument faults are in neither.
+func overclaim(assertions []results.Assertion) (num, den int64) {
 	for _, a := range assertions {
 		switch a.Status {
 		case bundle.StatusUnsupported:
-			r.Num++
-			r.Den++
+			num++
+			den++
 		case bundle.StatusSupported:
-			r.Den++
+			den++
 		}
 	}
+	return num, den
 }
