@@ -42,13 +42,17 @@ func PrintTable(w io.Writer, r *results.Results, names map[string]string) {
 			}
 			slices.SortFunc(rows, func(a, b results.Participant) int { return strings.Compare(names[a.AgentDID], names[b.AgentDID]) })
 			fmt.Fprintf(w, "\n%s: %s\n\n", track, table.title)
-			tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+			var text strings.Builder
+			tw := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
 			fmt.Fprintln(tw, "agent\toverclaim rate\tsuccess rate\ttasks submitted")
-			fmt.Fprintf(tw, "(best constant answer: %s)\tnot applicable\t%s\t\n", t.Best.Verdict, rate(&t.Best.Rate))
+			fmt.Fprintf(tw, "(best constant answer: %s)\t%s\t%s\t\n", t.Best.Verdict, notApplicable, rate(&t.Best.Rate))
 			for _, p := range rows {
 				fmt.Fprintf(tw, "%s\t%s\t%s\t%d/%d%s\n", nameOf(names, p.AgentDID), rate(p.Overclaim), rate(&p.Success), p.TasksSubmitted, p.Success.Den, provisional(p))
 			}
 			tw.Flush()
+			for line := range strings.Lines(text.String()) {
+				fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+			}
 		}
 	}
 }
@@ -60,9 +64,12 @@ func nameOf(names map[string]string, did string) string {
 	return did
 }
 
+// notApplicable stands for a rate that has no denominator.
+const notApplicable = "not applicable"
+
 func rate(r *results.Rate) string {
 	if r == nil || r.Den == 0 {
-		return "not applicable"
+		return notApplicable
 	}
 	return fmt.Sprintf("%s %% (%d/%d)", r.Percent, r.Num, r.Den)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,7 @@ committed before the season (rules, corpus, key) is checked first, and nothing i
 scored when it does not hold.
 
 Exit status: 0 scored, 2 the bundle is unreadable, 4 refused: the freeze does not hold.`,
-		Example: `  prova score demo/bundle
+		Example: `  prova score prova-demo/bundle
   prova score season-1.tar.zst --trust mine.json
   prova score season-1.tar.zst --json > results.json`,
 		Args: cobra.ExactArgs(1),
@@ -58,7 +59,7 @@ Exit status: 0 scored, 2 the bundle is unreadable, 4 refused: the freeze does no
 				return err
 			}
 			defer b.Close() // read only
-			var sink scoring.Sink = &textSink{w: env.Stdout}
+			var sink scoring.Sink = &textSink{w: env.Stdout, names: agentNames(b)}
 			if f.json {
 				sink = results.NewWriter(env.Stdout)
 			}
@@ -84,7 +85,7 @@ named: participant, task, assertion, what was published and what was computed.
 
 Exit status: 0 identical, 1 different, 2 the bundle is unreadable or publishes no
 results.json, 4 refused: what was committed before the season does not hold.`,
-		Example: `  prova replay demo/bundle
+		Example: `  prova replay prova-demo/bundle
   prova replay season-1.tar.zst --trust mine.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -137,6 +138,10 @@ func (f *bundleFlags) open(env *Env, path string) (*bundle.Bundle, *receipt.Trus
 	}
 	b, err := bundle.Open(path)
 	if err != nil {
+		inner := filepath.Join(path, "bundle")
+		if _, serr := os.Stat(filepath.Join(inner, "season.json")); serr == nil {
+			err = fmt.Errorf("%w: %s is a season's folder, its bundle is %s", err, path, inner)
+		}
 		return nil, nil, f.end(env, err)
 	}
 	return b, trust, nil
@@ -178,7 +183,7 @@ func (f *bundleFlags) end(env *Env, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &unreadable):
-		return &ExitError{Code: exitUnreadable, Err: fmt.Errorf("bundle unreadable: %w", unreadable)}
+		return &ExitError{Code: exitUnreadable, Err: fmt.Errorf("bundle unreadable: %w", err)}
 	case errors.As(err, &refusal):
 		if f.json {
 			body := canonjson.NewObject("refused", canonjson.NewObject("reason", refusal.Reason, "track", refusal.Track))
@@ -192,7 +197,19 @@ func (f *bundleFlags) end(env *Env, err error) error {
 }
 
 // textSink prints results for a reader, a line for each participant as it comes.
-type textSink struct{ w io.Writer }
+type textSink struct {
+	w     io.Writer
+	names map[string]string // agents' names by DID, printable
+}
+
+// agentNames reads the names that the participants gave themselves.
+func agentNames(b *bundle.Bundle) map[string]string {
+	names := make(map[string]string, len(b.Enrolments))
+	for _, e := range b.Enrolments {
+		names[e.AgentDID] = verifyPrintable(e.AgentName)
+	}
+	return names
+}
 
 func (s *textSink) Begin(h results.Header) error {
 	if c := h.Corrections; c != nil {
@@ -205,7 +222,7 @@ func (s *textSink) Begin(h results.Header) error {
 
 func (s *textSink) Track(name string, best results.BestConstantAnswer) error {
 	_, err := fmt.Fprintf(s.w, "\ntrack %s\nbest constant answer: %s, success %s, overclaim not applicable\n\n%s\n",
-		name, best.Verdict, percent(&best.Rate), textLine("agent", "table", "overclaim", "success", "submitted", ""))
+		name, best.Verdict, percent(&best.Rate), textLine("agent", "table", "overclaim", "success", "submitted", "name", ""))
 	return err
 }
 
@@ -221,14 +238,14 @@ func (s *textSink) Participant(p *results.Participant) error {
 		remarks = append(remarks, fmt.Sprintf("incidents: %d", n))
 	}
 	_, err := fmt.Fprintln(s.w, textLine(p.AgentDID, p.Kind, percent(p.Overclaim), percent(&p.Success),
-		fmt.Sprintf("%d/%d", p.TasksSubmitted, len(p.Tasks)), strings.Join(remarks, "; ")))
+		fmt.Sprintf("%d/%d", p.TasksSubmitted, len(p.Tasks)), s.names[p.AgentDID], strings.Join(remarks, "; ")))
 	return err
 }
 
 func (s *textSink) End() error { return nil }
 
-func textLine(agent, table, overclaim, success, submitted, remarks string) string {
-	return strings.TrimRight(fmt.Sprintf("%-56s  %-9s  %-16s  %-16s  %-9s  %s", agent, table, overclaim, success, submitted, remarks), " ")
+func textLine(agent, table, overclaim, success, submitted, name, remarks string) string {
+	return strings.TrimRight(fmt.Sprintf("%-56s  %-9s  %-16s  %-16s  %-9s  %-16s  %s", agent, table, overclaim, success, submitted, name, remarks), " ")
 }
 
 // percent prints a rate with its counts; a rate without any is a dash.
