@@ -1,0 +1,52 @@
+package strict
+
+import "strings"
+
+// nearest returns the known word that may have been meant, or "": one that
+// differs in case or in hyphens for underscores alone comes first, then the one
+// with the fewest edits.
+func nearest(word string, known []string) string {
+	if len(word) > 64 {
+		return ""
+	}
+	for _, k := range known {
+		if plain(word) == plain(k) {
+			return k
+		}
+	}
+	best, distance := "", 1+max(1, len(word)/4)
+	for _, k := range known {
+		if d := edits(plain(word), plain(k)); d < distance {
+			best, distance = k, d
+		}
+	}
+	return best
+}
+
+// Twin reports whether two words differ in case or in hyphens and underscores
+// alone, and so may be taken for each other.
+func Twin(a, b string) bool { return a != b && plain(a) == plain(b) }
+
+func plain(s string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(s))
+}
+
+// edits counts the insertions, deletions and replacements between two words.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			corner, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, corner+cost)
+		}
+	}
+	return row[len(b)]
+}
