@@ -255,7 +255,8 @@ func MarshalKey(key any) ([]byte, error) {
 }
 
 // ParseKey reads a key that MarshalKey wrote: an ed25519.PrivateKey or a
-// *ecdsa.PrivateKey. Errors never show the bytes.
+// *ecdsa.PrivateKey on P-256; a key of any other kind is refused. Errors never show
+// the bytes.
 func ParseKey(data []byte) (any, error) {
 	block, rest := pem.Decode(data)
 	if block == nil || block.Type != "PRIVATE KEY" || len(strings.TrimSpace(string(rest))) > 0 {
@@ -265,7 +266,15 @@ func ParseKey(data []byte) (any, error) {
 	if err != nil {
 		return nil, errors.New("private key: the PEM block is no PKCS #8 key")
 	}
-	return key, nil
+	switch k := key.(type) {
+	case ed25519.PrivateKey:
+		return k, nil
+	case *ecdsa.PrivateKey:
+		if k.Curve == elliptic.P256() {
+			return k, nil
+		}
+	}
+	return nil, errors.New("private key: want an Ed25519 or an ECDSA P-256 key; put back the file that the first start wrote")
 }
 
 func encodeKey(pub ed25519.PublicKey) string {

@@ -2,7 +2,11 @@ package issuer
 
 import (
 	"context"
+	"crypto/ecdh"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"testing"
 	"time"
 
@@ -52,6 +56,28 @@ func TestT11ASignerRefusesKeysThatAreNotInForce(t *testing.T) {
 	}
 	_, err = ParseKey([]byte("-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"))
 	require.ErrorContains(t, err, "no PKCS #8 key")
+}
+
+// otherKeys are PKCS #8 keys of the kinds that nothing here signs with.
+func otherKeys(t testing.TB) map[string]any {
+	t.Helper()
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	require.NoError(t, err)
+	x25519, err := ecdh.X25519().GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	long, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	return map[string]any{"ECDSA on P-384": p384, "X25519": x25519, "RSA": long}
+}
+
+func TestT11AKeyFileHoldsAnEd25519OrAP256Key(t *testing.T) {
+	for name, key := range otherKeys(t) {
+		text, err := MarshalKey(key)
+		require.NoError(t, err)
+		got, err := ParseKey(text)
+		require.EqualError(t, err, "private key: want an Ed25519 or an ECDSA P-256 key; put back the file that the first start wrote", name)
+		require.Nil(t, got, name)
+	}
 }
 
 func TestAConfigurationThatCouldNotServeIsRefused(t *testing.T) {
