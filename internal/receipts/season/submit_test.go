@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -46,7 +47,6 @@ func TestSection74LastSubmissionStandsAndNothingHintsAtAScore(t *testing.T) {
 			receipt.Time = "2026-09-20T07:00:00.000000Z"
 			require.Error(t, receipt.Verify(b.ReceiptKey(), []byte(body)))
 		}
-		// An exact and an inexact verdict are answered alike but for what identifies them.
 		require.Equal(t, 200, b.submit(other, submission(otherDID, "conf-02", "conforme")).Code)
 		_, err := b.Snapshot(ctx, 1)
 		require.ErrorIs(t, err, season.ErrState, "nothing is handed out for scoring while the season is open")
@@ -64,6 +64,49 @@ func TestSection74LastSubmissionStandsAndNothingHintsAtAScore(t *testing.T) {
 		}
 		require.ElementsMatch(t, []string{did + " conf-01", otherDID + " conf-02"}, got)
 	})
+}
+
+// TestSection74EveryVerdictAndValueIsAnsweredAlike: whichever of them is exact, the
+// answers differ in what the sender knows or signs for (its own DID, the hash of its
+// bytes) and in nothing else, to the byte.
+func TestSection74EveryVerdictAndValueIsAnsweredAlike(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, url string) {
+		b := openBench(t, url)
+		var first, second []string
+		for i, verdict := range []string{"conforme", "non_conforme", "indeterminable", "conforme"} {
+			token, did := b.enrol(i)
+			body := submission(did, "conf-01", verdict)
+			if i == 3 { // The same verdict on another value.
+				body = strings.Replace(body, `"active"`, `"suspendue"`, 1)
+			}
+			first = append(first, anonymous(t, b.submit(token, body)))
+			b.clock.set(opens.Add(time.Duration(i) * time.Second))
+			second = append(second, anonymous(t, b.submit(token, body)))
+		}
+		require.Contains(t, first[0], `"replaced":false`)
+		require.Contains(t, second[0], `"replaced":true`)
+		for i := range first {
+			require.Equal(t, first[0], first[i])
+			require.Equal(t, second[0], second[i])
+		}
+	})
+}
+
+// anonymous is a whole answer without the four values of its receipt that the
+// sender, its bytes and the moment decide.
+func anonymous(t *testing.T, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	require.Equal(t, 200, w.Code, w.Body)
+	var answer struct{ Receipt season.Receipt }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+	r := answer.Receipt
+	body := w.Body.String()
+	for name, value := range map[string]string{"agent_did": r.AgentDID, "hash": r.Hash, "time": r.Time, "signature": r.Signature} {
+		member := fmt.Sprintf("%q:%q", name, value)
+		require.Equal(t, 1, strings.Count(body, member), "%s in %s", member, body)
+		body = strings.Replace(body, member, fmt.Sprintf("%q:", name), 1)
+	}
+	return fmt.Sprint(w.Code, w.Header(), body)
 }
 
 func TestSection4NonConformingSubmissionIsRefusedWithEveryFaultAndNotRecorded(t *testing.T) {
