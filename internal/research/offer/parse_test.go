@@ -62,7 +62,7 @@ func TestR7AnInferenceOfferIsReadStrictly(t *testing.T) {
 		{"a float for an integer", `8192`, `8192.0`, "parse inference offer: config.max_output_tokens: is the number 8192 with a point or exponent, want an integer written in digits", false},
 		{"an integer that does not fit", `8192`, `4294967296`, "parse inference offer: config.max_output_tokens: is 4294967296, want an integer from 0 to 4294967295", false},
 		{"another kind of provider", `openai_compatible`, `openai-compatible`, `parse inference offer: provider.kind: is "openai-compatible", want one of openai_compatible, vllm, custom; did you mean openai_compatible?`, false},
-		{"another status", `"open"`, `"opened"`, `parse inference offer: status: is "opened", want one of open, closed; did you mean closed?`, false},
+		{"another status", `"open"`, `"opened"`, `parse inference offer: status: is "opened", want one of open, closed`, false},
 		{"no kind", `"kind": "openai_compatible",`, ``, "parse inference offer: provider.kind: is missing", false},
 		{"no mode", `"mode": "chat",`, ``, "parse inference offer: config.mode: is missing", false},
 	} {

@@ -1,0 +1,137 @@
+package baseline
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/research/holdout"
+	"github.com/prova-dev/prova/internal/research/shape"
+	"github.com/prova-dev/prova/internal/research/strict"
+)
+
+// reader takes one measurement; a missing key reads as empty, zero or unset.
+func reader(m *Measurement) strict.Reader {
+	return strict.Object(
+		strict.Field{Name: "eval_image_digest", Read: strict.String(&m.EvalImageDigest)},
+		strict.Field{Name: "topic_id", Read: strict.String(&m.TopicID)},
+		strict.Field{Name: "holdout_commitment", Read: strict.String(&m.HoldoutCommitment)},
+		strict.Field{Name: "holdout_nll", Read: strict.Float(&m.HoldoutNLL)},
+		strict.Field{Name: "split_nll", Read: m.readSplits},
+		strict.Field{Name: "tokens_per_sec", Read: strict.Optional(&m.TokensPerSec, strict.Float)},
+		strict.Field{Name: "step_latency_ms", Read: strict.Optional(&m.StepLatencyMS, strict.Float)},
+		strict.Field{Name: "custom_value", Read: strict.Optional(&m.CustomValue, strict.Float)},
+	)
+}
+
+// readSplits takes an object with figures for scored splits; the canary is none.
+func (m *Measurement) readSplits(v any, path string) error {
+	splits := holdout.Splits()
+	figures := make([]*float64, len(splits))
+	fields := make([]strict.Field, len(splits))
+	for i, split := range splits {
+		fields[i] = strict.Field{Name: string(split), Read: func(v any, path string) error {
+			figures[i] = new(float64)
+			return strict.Float(figures[i])(v, path)
+		}}
+	}
+	if err := strict.Object(fields...)(v, path); err != nil {
+		return err
+	}
+	m.SplitNLL = make(map[holdout.Split]float64, len(splits))
+	for i, figure := range figures {
+		if figure != nil {
+			m.SplitNLL[splits[i]] = *figure
+		}
+	}
+	return nil
+}
+
+// Parse reads one measurement (R§9) strictly: a key that is unknown, twice there
+// or in the wrong case, and a null where none may be are refused with their path.
+// An integer for a figure becomes a float. The error wraps a *[strict.Error].
+func Parse(data []byte) (*Measurement, error) {
+	v, err := strict.JSON(data)
+	if err != nil {
+		return nil, fmt.Errorf("parse baseline measurement: %w", err)
+	}
+	m := &Measurement{}
+	if err := reader(m)(v, ""); err != nil {
+		return nil, fmt.Errorf("parse baseline measurement: %w", err)
+	}
+	return m, nil
+}
+
+// File is an operator's baseline file (PROOF_BASELINE_FILE): measurements by the
+// id of the topic that they were recorded for.
+type File struct{ byTopic map[string]*Measurement }
+
+// For returns the measurement recorded for a topic. Whether it is the one that
+// the topic was signed with is for Bind to say.
+func (f *File) For(topicID string) (*Measurement, bool) {
+	m, ok := f.byTopic[topicID]
+	return m, ok
+}
+
+// Topics lists the topic ids of the file, sorted.
+func (f *File) Topics() []string { return slices.Sorted(maps.Keys(f.byTopic)) }
+
+// ParseFile reads a baseline file: one measurement, told by its key topic_id, or
+// an object of measurements by topic id, as strictly as Parse.
+func ParseFile(data []byte) (*File, error) {
+	v, err := strict.JSON(data)
+	if err != nil {
+		return nil, fmt.Errorf("parse baseline file: %w", err)
+	}
+	f, err := readFile(v)
+	if err != nil {
+		return nil, fmt.Errorf("parse baseline file: %w", err)
+	}
+	return f, nil
+}
+
+func readFile(v any) (*File, error) {
+	f := &File{byTopic: map[string]*Measurement{}}
+	o, ok := v.(*canonjson.Object)
+	if !ok {
+		return nil, &strict.Error{Reason: "is " + canonjson.Kind(v) + ", want a measurement or an object of measurements by topic id"}
+	}
+	if o.Has("topic_id") {
+		m := &Measurement{}
+		if err := reader(m)(v, ""); err != nil {
+			return nil, err
+		}
+		f.byTopic[m.TopicID] = m
+		return f, nil
+	}
+	for id, value := range o.All() {
+		if !shape.Slug(id) {
+			return nil, &strict.Error{Path: quote(id), Reason: "is no topic id; a file of one measurement has the key topic_id"}
+		}
+		m := &Measurement{}
+		if err := reader(m)(value, id); err != nil {
+			return nil, err
+		}
+		f.byTopic[id] = m
+	}
+	return f, nil
+}
+
+// JSON writes the measurement as the document that Parse reads, figures as
+// floats.
+func (m *Measurement) JSON() ([]byte, error) {
+	o := canonjson.NewObject("eval_image_digest", m.EvalImageDigest, "topic_id", m.TopicID, "holdout_commitment", m.HoldoutCommitment)
+	text, err := canonjson.Sorted(m.metrics(o))
+	if err != nil {
+		return nil, fmt.Errorf("baseline measurement cannot be written: %w", err)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, text, "", "  "); err != nil { // keeps each number as it is spelt
+		return nil, fmt.Errorf("baseline measurement cannot be written: %w", err)
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
