@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/prova-dev/prova/internal/app"
 	"github.com/prova-dev/prova/internal/platform/obs"
+	"github.com/prova-dev/prova/internal/receipts/season"
 )
 
 // newSeasonCmd is the operator's path. It works beside a running "prova serve"
@@ -91,10 +93,25 @@ func withOperator(env *Env, cmd *cobra.Command, step func(context.Context, *app.
 func seasonStep(env *Env, name, short string, step func(context.Context, *app.Operator) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short, Example: "  prova season " + name + " --config prova.toml", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return withOperator(env, cmd, step) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withOperator(env, cmd, func(ctx context.Context, o *app.Operator) error { return notFrozen(env, cmd, step(ctx, o)) })
+		},
 	}
 	configFlags(cmd)
 	return cmd
+}
+
+// notFrozen says what is missing when there is no season yet: a freeze, or the
+// configuration of the one that is meant.
+func notFrozen(env *Env, cmd *cobra.Command, err error) error {
+	var refusal *season.Refusal
+	if !errors.As(err, &refusal) || refusal.Kind != season.NotFound {
+		return err
+	}
+	if cmd.Flag("config").Value.String() == "" && env.Getenv("PROVA_CONFIG") == "" && !cmd.Flags().Changed("data") {
+		return fmt.Errorf("%w in %s: name its configuration with --config", err, cmd.Flag("data").Value)
+	}
+	return fmt.Errorf("%w yet: freeze it first ('prova season freeze')", err)
 }
 
 func newSeasonFreezeCmd(env *Env) *cobra.Command {
