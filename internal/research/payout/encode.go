@@ -10,9 +10,9 @@ import (
 // SnapshotFormat names the encoding of a snapshot.
 const SnapshotFormat = "prova-payout-snapshot/1"
 
-// MaxSnapshot is the size in bytes of the largest snapshot that is read, about
-// that of ten million runs.
-const MaxSnapshot = 4 << 30
+// MaxSnapshot is the size in bytes of the largest snapshot that is read, that of
+// some three million runs.
+const MaxSnapshot = 1 << 30
 
 type snapshotDocument struct {
 	Format string          `json:"format"`

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
@@ -170,7 +172,11 @@ func (c *Constraints) object() *canonjson.Object {
 	o.Set("no_nccl_fast_fabric", c.NoNCCLFastFabric)
 	o.Set("no_nvlink", c.NoNVLink)
 	if len(c.Params) > 0 {
-		o.Set("params", c.Params)
+		params := &canonjson.Object{}
+		for _, name := range slices.Sorted(maps.Keys(c.Params)) {
+			params.Set(name, c.Params[name])
+		}
+		o.Set("params", params)
 	}
 	if c.TaskSlice != nil {
 		o.Set("task_slice", *c.TaskSlice)
