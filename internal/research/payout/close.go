@@ -46,15 +46,15 @@ func Close(epoch uint64, topics []Topic, rows []Row, promotions []Promotion) (*S
 	for i := range s.Topics {
 		at[s.Topics[i].ID] = i
 	}
-	accepted := make([][]*Row, len(topics))
+	passed := make([][]accepted, len(topics))
 	for i := range rows {
 		r := &rows[i]
 		if t, open := at[r.TopicID]; open && r.Pass && r.Epoch <= epoch {
-			accepted[t] = append(accepted[t], r)
+			passed[t] = append(passed[t], accepted{r, digest(r.ArtifactDigest), digest(r.TreeDigest)})
 		}
 	}
 	for i := range s.Topics {
-		runs, err := bestRuns(epoch, &s.Topics[i].Topic, accepted[i])
+		runs, err := bestRuns(epoch, &s.Topics[i].Topic, passed[i])
 		if err != nil {
 			return nil, fmt.Errorf("topic %q: %w", s.Topics[i].ID, err)
 		}
@@ -78,19 +78,30 @@ func Close(epoch uint64, topics []Topic, rows []Row, promotions []Promotion) (*S
 	return s, nil
 }
 
+// accepted is a passing row with its digests in the form in which they compare.
+type accepted struct {
+	*Row
+	artefact, tree string
+}
+
+func digest(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+
+// earlier orders rows. A run may end after the next epoch has begun: what was
+// accepted in an earlier epoch is the earlier row all the same, so that no
+// artefact is an original twice.
+func earlier(a, b accepted) int {
+	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.ID, b.ID))
+}
+
 // bestRuns returns the runs of the epoch that count, by miner.
-func bestRuns(epoch uint64, t *Topic, accepted []*Row) ([]Run, error) {
-	// A run may end after the next epoch has begun: what was accepted in an earlier
-	// epoch is the earlier row, so that no artefact is an original twice.
-	order := func(a, b *Row) int { return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.ID, b.ID)) }
-	if !slices.IsSortedFunc(accepted, order) {
-		slices.SortFunc(accepted, order)
+func bestRuns(epoch uint64, t *Topic, rows []accepted) ([]Run, error) {
+	if !slices.IsSortedFunc(rows, earlier) {
+		slices.SortFunc(rows, earlier)
 	}
-	// A miner's place among the runs found so far, and its row for the originals.
-	place := make(map[Hotkey]int)
-	var best []*Row
-	for i, r := range accepted {
-		if i > 0 && order(accepted[i-1], r) == 0 {
+	place := make(map[Hotkey]int) // of a miner among the best
+	var best []accepted
+	for i, r := range rows {
+		if i > 0 && earlier(rows[i-1], r) == 0 {
 			return nil, fmt.Errorf("row %d is there twice", r.ID)
 		}
 		if r.Epoch != epoch {
@@ -106,12 +117,11 @@ func bestRuns(epoch uint64, t *Topic, accepted []*Row) ([]Run, error) {
 			best[k] = r
 		}
 	}
-	slices.SortFunc(best, func(a, b *Row) int { return compareHotkeys(a.Miner, b.Miner) })
-	seen := findOriginals(accepted)
+	slices.SortFunc(best, func(a, b accepted) int { return compareHotkeys(a.Miner, b.Miner) })
+	seen := findOriginals(rows)
 	runs := make([]Run, len(best))
 	for i, r := range best {
-		runs[i] = Run{Miner: r.Miner, Row: r.ID, ArtifactDigest: digest(r.ArtifactDigest), TreeDigest: digest(r.TreeDigest),
-			DuplicateOf: seen.of(r)}
+		runs[i] = Run{Miner: r.Miner, Row: r.ID, ArtifactDigest: r.artefact, TreeDigest: r.tree, DuplicateOf: seen.of(r)}
 		if finite(r.Primary) {
 			primary := *r.Primary
 			runs[i].Primary = &primary
@@ -120,22 +130,26 @@ func bestRuns(epoch uint64, t *Topic, accepted []*Row) ([]Run, error) {
 	return runs, nil
 }
 
-// originals holds the earliest accepted row of each artefact and of each tree.
-type originals struct{ artefact, tree map[string]*Row }
+// originals holds the place of the earliest accepted row of each artefact and of
+// each tree.
+type originals struct {
+	rows           []accepted
+	artefact, tree map[string]int
+}
 
-func findOriginals(accepted []*Row) originals {
-	o := originals{make(map[string]*Row, len(accepted)), make(map[string]*Row, len(accepted))}
-	for _, r := range accepted {
-		first(o.artefact, digest(r.ArtifactDigest), r)
-		first(o.tree, digest(r.TreeDigest), r)
+func findOriginals(rows []accepted) originals {
+	o := originals{rows, make(map[string]int, len(rows)), make(map[string]int, len(rows))}
+	for i, r := range rows {
+		first(o.artefact, r.artefact, i)
+		first(o.tree, r.tree, i)
 	}
 	return o
 }
 
 // first notes the earliest row of a digest; an empty digest never matches.
-func first(rows map[string]*Row, key string, r *Row) {
-	if _, known := rows[key]; !known && key != "" {
-		rows[key] = r
+func first(places map[string]int, digest string, i int) {
+	if _, known := places[digest]; !known && digest != "" {
+		places[digest] = i
 	}
 }
 
@@ -143,22 +157,20 @@ func first(rows map[string]*Row, key string, r *Row) {
 // artefact or the same tree, when another miner or an earlier epoch has it
 // (decision 4). A miner may run its own artefact again within the epoch; one of
 // its runs counts.
-func (o originals) of(r *Row) *uint64 {
-	var original *Row
-	for _, earliest := range []*Row{o.artefact[digest(r.ArtifactDigest)], o.tree[digest(r.TreeDigest)]} {
-		if earliest == nil || earliest.Miner == r.Miner && earliest.Epoch == r.Epoch {
-			continue
-		}
-		if original == nil || cmp.Or(cmp.Compare(earliest.Epoch, original.Epoch), cmp.Compare(earliest.ID, original.ID)) < 0 {
-			original = earliest
+func (o originals) of(r accepted) *uint64 {
+	original := -1
+	note := func(i int, known bool) {
+		if known && (o.rows[i].Miner != r.Miner || o.rows[i].Epoch != r.Epoch) && (original < 0 || i < original) {
+			original = i
 		}
 	}
-	if original == nil {
+	i, known := o.artefact[r.artefact]
+	note(i, known)
+	i, known = o.tree[r.tree]
+	note(i, known)
+	if original < 0 {
 		return nil
 	}
-	id := original.ID
+	id := o.rows[original].ID
 	return &id
 }
-
-// digest returns the form in which digests compare.
-func digest(s string) string { return strings.ToLower(strings.TrimSpace(s)) }

@@ -217,11 +217,15 @@ func naiveWeight(t Topic, epoch uint64, r Row, s scene) *big.Int {
 	if delta <= 0 {
 		return zero
 	}
-	w, _ := big.NewFloat(math.Round(delta * 1e9)).Int(nil)
-	if most := new(big.Int).SetUint64(math.MaxUint64); w.Cmp(most) > 0 {
+	most := new(big.Int).SetUint64(math.MaxUint64)
+	units := math.Round(delta * 1e9)
+	if math.IsInf(units, 1) {
 		return most
 	}
-	return w
+	if w, _ := big.NewFloat(units).Int(nil); w.Cmp(most) < 0 {
+		return w
+	}
+	return most
 }
 
 // handOut is allocate by hand.

@@ -2,7 +2,6 @@ package payout
 
 import (
 	"math"
-	"slices"
 
 	"github.com/prova-dev/prova/internal/research/family"
 )
@@ -92,7 +91,7 @@ func Payout(s *Snapshot) (*Result, error) {
 	}
 	r := &Result{Epoch: s.Epoch, Topics: make([]TopicResult, len(s.Topics))}
 	n := uint64(len(s.Topics))
-	totals := map[Hotkey]uint64{}
+	earned := make([][]Score, len(s.Topics))
 	for i := range s.Topics {
 		t := &s.Topics[i]
 		mass := TotalMass / n
@@ -103,17 +102,40 @@ func Payout(s *Snapshot) (*Result, error) {
 		res.ShareBps = ShareBps(len(s.Topics))
 		for j := range res.Entries {
 			if total := res.Entries[j].Total(); total > 0 {
-				totals[res.Entries[j].Miner] += total
+				earned[i] = append(earned[i], Score{res.Entries[j].Miner, total})
 			}
 		}
 		r.Topics[i] = res
 	}
-	r.Scores = make([]Score, 0, len(totals))
-	for miner, total := range totals {
-		r.Scores = append(r.Scores, Score{miner, min(total, TotalMass)})
-	}
-	slices.SortFunc(r.Scores, func(a, b Score) int { return compareHotkeys(a.Miner, b.Miner) })
+	r.Scores = sum(earned)
 	return r, nil
+}
+
+// sum adds lists of scores by miner; each list ascends by hotkey, and so does
+// the sum. Lists are joined in pairs, so that many topics cost no more each than
+// few do.
+func sum(lists [][]Score) []Score {
+	switch len(lists) {
+	case 0:
+		return nil
+	case 1:
+		return lists[0]
+	}
+	a, b := sum(lists[:len(lists)/2]), sum(lists[len(lists)/2:])
+	joined := make([]Score, 0, max(len(a), len(b)))
+	for len(a) > 0 && len(b) > 0 {
+		switch compareHotkeys(a[0].Miner, b[0].Miner) {
+		case -1:
+			joined, a = append(joined, a[0]), a[1:]
+		case 1:
+			joined, b = append(joined, b[0]), b[1:]
+		default:
+			// The masses sum to TotalMass; the cap says so where it is read.
+			joined = append(joined, Score{a[0].Miner, min(a[0].Score+b[0].Score, TotalMass)})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return append(append(joined, a...), b...)
 }
 
 func payTopic(t *TopicSnapshot, mass uint64) TopicResult {
