@@ -83,17 +83,15 @@ func (e *Executor) Validate(p *pin.Pin) error {
 	return nil
 }
 
-const digestScheme = "sha256:"
-
 // DigestPrefix is the part of the pinned digest that a template's name carries:
 // its first 12 hex characters. The pin must have a digest that can be rented
 // (R§4), or no executor can be bound to it (R§8).
 func DigestPrefix(p *pin.Pin) (string, error) {
-	d := strings.ToLower(strings.TrimSpace(p.EvalImageDigest))
-	if len(d) < len(digestScheme)+64 || !strings.HasPrefix(d, digestScheme) {
+	hex, found := strings.CutPrefix(p.EvalImageDigest, "sha256:")
+	if !found || !p.CanRent() || len(hex) < 12 {
 		return "", errors.New("the pin carries no eval_image_digest; it binds no executor")
 	}
-	return d[len(digestScheme):][:12], nil
+	return strings.ToLower(hex[:12]), nil
 }
 
 // TemplateName is the name of the template that is bound to the pinned digest
@@ -114,7 +112,7 @@ func CheckTemplate(p *pin.Pin, id string) error {
 	if !printable(id) {
 		return errors.New("lium_template_id must be 1..=128 printable ASCII chars")
 	}
-	if !allowed(p.AllowedLiumTemplatePrefixes, id) {
+	if !p.TemplateAllowed(id) {
 		return fmt.Errorf("lium_template_id %q is not under the pin allowed_lium_template_prefixes", id)
 	}
 	if isUUID(id) {
@@ -140,17 +138,6 @@ func printable(s string) bool {
 		}
 	}
 	return true
-}
-
-// allowed reports whether a template stands under one of the prefixes; with none
-// every template does (R§4).
-func allowed(prefixes []string, id string) bool {
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(id, prefix) {
-			return true
-		}
-	}
-	return len(prefixes) == 0
 }
 
 // isUUID reports whether s is 8-4-4-4-12 hex characters.

@@ -13,18 +13,12 @@ import (
 
 const pinnedDigest = "sha256:78b614a1f51ce5dd80076c4e343a2b31b85d6c36025e02836cb83929867e7009"
 
-// committedPin is the committed pin as far as offers ask for it.
+// committedPin is the committed pin with the executor's keys of the
+// specification.
 func committedPin() *pin.Pin {
-	return &pin.Pin{
-		AllowedModes:                []pin.Mode{pin.Chat, pin.Completions, pin.Embeddings},
-		MaxInputTokensCeiling:       32768,
-		MaxOutputTokensCeiling:      8192,
-		Inference:                   pin.Inference{Provider: pin.OpenAICompatible, Mode: pin.Chat, MaxInputTokens: 32768, MaxOutputTokens: 8192},
-		GPUClass:                    "1x",
-		MaxProofDeadlineSCeiling:    7200,
-		AllowedLiumTemplatePrefixes: []string{"proof-eval-"},
-		EvalImageDigest:             pinnedDigest,
-	}
+	p := pin.Default()
+	p.EvalImageDigest, p.AllowedLiumTemplatePrefixes = pinnedDigest, []string{"proof-eval-"}
+	return p
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
@@ -110,7 +109,7 @@ func (i *Inference) Validate(p *pin.Pin) error {
 	if !shape.Model(i.ModelRef) {
 		return errors.New("config.model_ref is required")
 	}
-	if !slices.Contains(p.AllowedModes, i.Mode) {
+	if !p.ModeAllowed(i.Mode) {
 		return fmt.Errorf("config.mode %s is not in the pin allowed_modes", i.Mode)
 	}
 	for _, c := range []struct {
