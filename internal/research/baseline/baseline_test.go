@@ -281,3 +281,21 @@ func TestAWrittenMeasurementReadsBackWithItsCommitment(t *testing.T) {
 		}
 	})
 }
+
+func TestR9TheFigureOfATopicIsThatOfItsPrimary(t *testing.T) {
+	t.Parallel()
+	m := &baseline.Measurement{HoldoutNLL: 1, TokensPerSec: ptr(2.0), StepLatencyMS: ptr(3.0), CustomValue: ptr(4.0)}
+	for want, metric := range map[float64]topic.Metric{
+		1: {Family: topic.NLL, Primary: "holdout_nll"},
+		2: {Family: topic.Throughput, Primary: "tokens_per_sec"},
+		3: {Family: topic.Throughput, Primary: "step_latency_ms"},
+		4: {Family: topic.Custom, Primary: "tokens_per_sec"},
+	} {
+		if got := m.Figure(metric); got == nil || *got != want {
+			t.Errorf("%+v: %v", metric, got)
+		}
+	}
+	if got := (&baseline.Measurement{}).Figure(topic.Metric{Family: topic.Custom}); got != nil {
+		t.Errorf("a figure that was not measured is %v", *got)
+	}
+}

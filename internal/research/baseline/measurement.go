@@ -150,3 +150,17 @@ func quote(s string) string {
 	}
 	return fmt.Sprintf("%q", s)
 }
+
+// Figure is the figure that a topic's primary metric is compared with, nil when
+// it was not measured.
+func (m *Measurement) Figure(metric topic.Metric) *float64 {
+	switch {
+	case metric.Family == topic.Custom:
+		return m.CustomValue
+	case metric.Primary == "tokens_per_sec":
+		return m.TokensPerSec
+	case metric.Primary == "step_latency_ms":
+		return m.StepLatencyMS
+	}
+	return &m.HoldoutNLL
+}
