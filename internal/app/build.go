@@ -20,7 +20,7 @@ func (s *Server) build(ctx context.Context, runs map[string]bool, public, intern
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	if runs[ServiceIssuer] {
-		parts, err := openIssuer(ctx, c, s.db, s.clock, s.logger, challengeHosts(c))
+		parts, err := openIssuer(ctx, c, s.db, s.clock, s.logger, challengeHosts(c), s.duringSeason)
 		if err != nil {
 			return err
 		}
@@ -91,9 +91,24 @@ func (s *Server) freezesInForce(ctx context.Context) (proofs []string, final boo
 // so that tokens still fall inside the window (design of the season service).
 const forceBefore = 60 * time.Second
 
-// forcePoll is how often the season's end is looked up; it may be announced
+// forcePoll is how often the season's window is looked up; it may be announced
 // while the issuer runs.
-const forcePoll = 5 * time.Second
+const forcePoll = time.Second
+
+// window is when a season is open, both bounds included.
+type window struct{ opens, closes time.Time }
+
+// duringSeason narrows the challenge gate to the announced window: nobody reads
+// the corpus through the proxy before everybody may. Until a season is announced
+// the configuration alone decides.
+func (s *Server) duringSeason() bool {
+	w := s.window.Load()
+	if w == nil {
+		return true
+	}
+	now := s.clock()
+	return !now.Before(w.opens) && !now.After(w.closes)
+}
 
 // forceBatches closes what is pending shortly before the season's end and once
 // more at the end. A restart in between repeats a close, which costs nothing.
@@ -109,6 +124,7 @@ func (s *Server) forceBatches(ctx context.Context, service *season.Service) erro
 		if err != nil {
 			continue // not announced yet
 		}
+		s.window.Store(&window{current.Opens, current.Closes})
 		now := s.clock()
 		for _, at := range []time.Time{current.Closes.Add(-forceBefore), current.Closes} {
 			if now.Before(at) || done[at] || now.Sub(at) > time.Hour {

@@ -58,8 +58,9 @@ type ChallengeConfig struct {
 	// SecretFile holds the secret that the proxy forwards to the hosts below and
 	// that corpora and the season service demand; created when missing.
 	SecretFile string `koanf:"secret_file"`
-	// Open forwards the secret for every caller. It is open during a season, so
-	// that no key of a participant can collect refusals of the corpus.
+	// Open forwards the secret for every caller, from the opening of the announced
+	// season to its close. It is open during a season, so that no key of a
+	// participant can collect refusals of the corpus.
 	Open bool `koanf:"open"`
 	// Keys lists SHA-256 fingerprints of API keys for which the secret is
 	// forwarded while the gate is closed.

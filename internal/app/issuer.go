@@ -108,7 +108,7 @@ type issuerParts struct {
 	secret    string
 }
 
-func openIssuer(ctx context.Context, c *Config, db *store.DB, clock func() time.Time, logger *slog.Logger, challengeHosts []string) (*issuerParts, error) {
+func openIssuer(ctx context.Context, c *Config, db *store.DB, clock func() time.Time, logger *slog.Logger, challengeHosts []string, during func() bool) (*issuerParts, error) {
 	signer, history, err := openSigner(c, clock())
 	if err != nil {
 		return nil, err
@@ -150,6 +150,7 @@ func openIssuer(ctx context.Context, c *Config, db *store.DB, clock func() time.
 	conf.Challenge = issuer.ChallengeGate{
 		ServiceSecret: issuer.ServiceSecret{Value: secret, Hosts: challengeHosts},
 		Open:          c.Challenge.Open,
+		During:        during,
 		Keys:          c.Challenge.Keys,
 	}
 	conf.Internal = issuer.ServiceSecret{Value: strings.TrimSpace(string(internalSecret))}

@@ -303,6 +303,21 @@ func TestNoSecretLeavesThePracticeSeason(t *testing.T) {
 	}
 }
 
+func TestTheChallengeGateFollowsTheAnnouncedWindow(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2027, 1, 10, 7, 59, 59, 0, time.UTC)
+	s := &Server{clock: func() time.Time { return now }}
+	require.True(t, s.duringSeason(), "with no season announced the configuration decides")
+	s.window.Store(&window{now.Add(time.Second), now.Add(time.Hour)})
+	require.False(t, s.duringSeason())
+	now = now.Add(time.Second)
+	require.True(t, s.duringSeason(), "both bounds belong to the window")
+	now = now.Add(time.Hour - time.Second)
+	require.True(t, s.duringSeason())
+	now = now.Add(time.Nanosecond)
+	require.False(t, s.duringSeason())
+}
+
 func TestPracticeRefusesAFolderItDidNotMake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

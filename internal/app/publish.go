@@ -109,7 +109,7 @@ func (o *Operator) assemble(ctx context.Context, w *bundle.Writer, s *season.Sna
 			proofs[id] = true
 		}
 	}
-	o.progress("reading %d cited proofs", len(proofs))
+	o.progress("reading the proofs that submissions cite: %d", len(proofs))
 	return o.assembleProofs(ctx, w, proofs)
 }
 

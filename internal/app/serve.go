@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -57,6 +58,7 @@ type Server struct {
 	db      *store.DB
 	issuer  *issuerParts
 	season  *season.Service
+	window  atomic.Pointer[window] // of the season announced, nil while there is none
 	site    *site
 	group   *errgroup.Group
 	cancel  context.CancelCauseFunc

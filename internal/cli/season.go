@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -71,6 +72,9 @@ func withOperator(env *Env, cmd *cobra.Command, step func(context.Context, *app.
 	c, err := loadConfig(env, cmd)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(c.Dir); err != nil {
+		return fmt.Errorf("there is no data directory %s: name it with --data or --config, or start the issuer on it ('prova serve')", c.Dir)
 	}
 	logger, err := obs.NewLogger(env.Stderr, c.Log.Level, c.Log.Format)
 	if err != nil {

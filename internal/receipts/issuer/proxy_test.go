@@ -171,6 +171,25 @@ func TestT47ServiceSecrets(t *testing.T) {
 	}
 }
 
+func TestT47TheOpenGateFollowsTheTimesItIsGiven(t *testing.T) {
+	w := newWorld(t)
+	key, listed := w.key(PlanFree), w.key(PlanFree)
+	w.svc.cfg.Challenge.Keys = []string{fingerprintOf(listed)}
+	during := false
+	w.svc.cfg.Challenge.Open, w.svc.cfg.Challenge.During = true, func() bool { return during }
+	sent := func(key string) string {
+		require.Equal(t, 200, w.call(key, `{"target":"https://`+corpusHost+`/a","method":"GET"}`).Status)
+		got, _, _ := w.upstream.seen()
+		return got.Header.Get("X-Challenge-Secret")
+	}
+	require.Empty(t, sent(key), "before the opening the secret stays here")
+	require.Equal(t, challengeSecret, sent(listed), "the challenge's own key freezes before the opening")
+	during = true
+	require.Equal(t, challengeSecret, sent(key))
+	during = false
+	require.Empty(t, sent(key), "after the close as well")
+}
+
 func TestT47OnlyTrueOpens(t *testing.T) {
 	for text, open := range map[string]bool{"true": true, " TRUE\n": true, "1": false, "yes": false, "": false, "truee": false} {
 		require.Equal(t, open, OpenByText(text), text)

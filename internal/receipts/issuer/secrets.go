@@ -42,13 +42,16 @@ func (s ServiceSecret) goesTo(host string) bool {
 type ChallengeGate struct {
 	ServiceSecret
 	Open bool
+	// During narrows Open to the times at which it reports true, such as a season's
+	// window; nil means at any time. Keys are admitted whatever it says.
+	During func() bool
 	// Keys are fingerprints: 64 lower-case hex. Other entries are ignored and
 	// reported by position when the service starts.
 	Keys []string
 }
 
 func (g ChallengeGate) admits(fingerprint string) bool {
-	return g.Open || (validHash(fingerprint) && slices.Contains(g.Keys, fingerprint))
+	return (g.Open && (g.During == nil || g.During())) || (validHash(fingerprint) && slices.Contains(g.Keys, fingerprint))
 }
 
 // report names the entries of Keys that cannot be fingerprints by their place:
