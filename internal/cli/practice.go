@@ -34,6 +34,7 @@ func (p *practiceFlags) add(cmd *cobra.Command, dir string) {
 	f.DurationVar(&p.window, "window", defaultWindow, "announced length of the season; it is closed early when all agents have finished")
 	f.BoolVar(&p.serve, "serve", false, "keep the Index up until interrupted")
 	f.BoolVar(&p.verbose, "verbose", false, "show the services' log")
+	completes(cmd, "track", "conformite")
 }
 
 // options prepares a practice season whose progress goes to standard error.
@@ -157,6 +158,12 @@ Exit status: 0 the agent ended with 0, 1 it did not; what it had submitted is sc
 			if strings.TrimSpace(command) == "" {
 				return usageError("--agent is missing: give the command that runs your agent, for example --agent ./agent.sh")
 			}
+			if program := strings.Fields(command)[0]; strings.Contains(program, "/") {
+				// The shell would find this out too, after a whole season was set up.
+				if _, err := os.Stat(program); err != nil {
+					return usageError("--agent %q: %w", command, err)
+				}
+			}
 			if lang == "" {
 				lang = preferredLanguage(env)
 			}
@@ -190,6 +197,7 @@ Exit status: 0 the agent ended with 0, 1 it did not; what it had submitted is sc
 	cmd.Flags().StringVar(&command, "agent", "", "command that runs your agent (required)")
 	cmd.Flags().StringVar(&name, "name", "My agent", "its name on the Index")
 	cmd.Flags().StringVar(&lang, "lang", "", "language of the report: fr or en (default: of the environment)")
+	completes(cmd, "lang", "fr", "en")
 	return cmd
 }
 

@@ -144,6 +144,14 @@ func usageTemplate(whole string) string {
 	return strings.Replace(whole, "{{if .HasExample}}\n\nExamples:\n{{.Example}}{{end}}", "", 1)
 }
 
+// completes offers the values that a flag takes to the shell's completion.
+func completes(cmd *cobra.Command, flag string, values ...string) {
+	fixed := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc(flag, fixed); err != nil {
+		panic("cli: " + err.Error()) //nolint:forbidigo // A programming error: the flag does not exist, or was registered twice.
+	}
+}
+
 // wrapUsage turns the flag and argument errors of cobra, for the whole tree,
 // into usage errors that name the command whose help says more.
 func wrapUsage(cmd *cobra.Command) {

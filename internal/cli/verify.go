@@ -60,6 +60,7 @@ Exit status, the worst of all files: 0 valid, 3 pending, 1 invalid, 2 unreadable
 	flags := cmd.Flags()
 	flags.BoolVar(&f.offline, "offline", false, "use no network: a log entry comes from --log-entry only")
 	flags.StringVar(&f.require, "require", string(receipt.RequireAny), "what a valid proof needs: `any|both|local` (local needs --trust)")
+	completes(cmd, "require", string(receipt.RequireAny), string(receipt.RequireBoth), string(receipt.RequireLocal))
 	flags.StringVar(&f.trust, "trust", "", "keys and roots from `FILE` (trust.json) instead of the built-in ones")
 	flags.StringVar(&f.disclose, "disclose", "", "open the pairs disclosed in `FILE` as well")
 	flags.StringArrayVar(&f.logEntries, "log-entry", nil, "the log entry of a proof is in `FILE`; may be repeated")
