@@ -3,6 +3,9 @@ package family
 import (
 	"slices"
 	"strings"
+
+	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/research/strict"
 )
 
 // CheatCode is a code of an agent verdict (R§10).
@@ -69,35 +72,42 @@ type Agent struct {
 // refused, unknown cheat codes become other, codes are sorted and the rationale
 // is cut between characters. The error is an [*EvidenceError] of kind NoAgent.
 func ParseAgent(data []byte) (Agent, error) {
-	v, err := parse(data)
+	v, err := strict.JSON(data)
 	if err != nil {
-		return Agent{}, noAgent("agent", err.Error())
+		return Agent{}, unread(NoAgent, "agent", err)
 	}
 	return ingest(v)
 }
 
 func ingest(v any) (Agent, error) {
-	r, err := open(v, "agent", "holdout_nll", "baseline_nll", "delta", "pass")
-	if err != nil {
-		return Agent{}, noAgent("agent", err.Error())
+	if o, ok := v.(*canonjson.Object); ok {
+		o = o.Clone()
+		for _, metric := range []string{"holdout_nll", "baseline_nll", "delta", "pass"} {
+			o.Delete(metric)
+		}
+		v = o
 	}
-	a := Agent{
-		Kind:             Kind(r.oneOf("verdict", string(Clean), string(Suspicious), string(Reject))),
-		Reproduced:       r.boolean("reproduced"),
-		ClaimHoldsPublic: r.boolean("claim_holds_public"),
-		Contamination:    r.boolean("contamination"),
-		CanaryHit:        r.boolean("canary_hit"),
-		FlopsUsed:        r.unsigned("flops_used"),
-		FlopsBudget:      r.unsigned("flops_budget"),
-		Rationale:        r.optionalText("rationale"),
-		TopicID:          r.text("topic_id"),
-		Family:           Family(r.oneOf("family", string(NLL), string(Throughput), string(Custom))),
+	var a Agent
+	var codes []string
+	read := object([]strict.Field{
+		strict.Key("verdict", strict.Word(Clean, Suspicious, Reject)(&a.Kind)),
+		strict.Key("reproduced", strict.Bool(&a.Reproduced)),
+		strict.Key("claim_holds_public", strict.Bool(&a.ClaimHoldsPublic)),
+		strict.Key("contamination", strict.Bool(&a.Contamination)),
+		strict.Key("canary_hit", strict.Bool(&a.CanaryHit)),
+		strict.Key("flops_used", strict.Uint(&a.FlopsUsed)),
+		strict.Key("flops_budget", strict.Uint(&a.FlopsBudget)),
+		strict.Key("topic_id", strict.String(&a.TopicID)),
+		strict.Key("family", strict.Word(NLL, Throughput, Custom)(&a.Family)),
+	}, []strict.Field{
+		strict.Key("cheat_codes", strict.List(&codes, strict.String)),
+		strict.Key("rationale", strict.String(&a.Rationale)),
+	})
+	if err := read(v, "agent"); err != nil {
+		return Agent{}, unread(NoAgent, "agent", err)
 	}
-	for _, code := range r.optionalTexts("cheat_codes") {
+	for _, code := range codes {
 		a.CheatCodes = append(a.CheatCodes, ParseCheatCode(code))
-	}
-	if err := r.close(); err != nil {
-		return Agent{}, noAgent("agent", err.Error())
 	}
 	return a.normalised(), nil
 }

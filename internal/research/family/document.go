@@ -3,11 +3,10 @@ package family
 import (
 	"maps"
 	"slices"
-)
 
-// MaxDocument is the size in bytes of the largest eval document that is read. A
-// real one has a few kilobytes.
-const MaxDocument = 1 << 20
+	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/research/strict"
+)
 
 // SchemaVersion is the version of eval documents that this build reads.
 const SchemaVersion = 1
@@ -36,77 +35,88 @@ type Harness struct {
 // wrong-case members, null for a member that has no default, a fraction for an
 // integer and a split of another name are refused with their path. Absent
 // cheat_codes and rationale are empty, absent figures marked "?" in R§10 are not
-// measured. The error is an [*EvidenceError]; of kind NoAgent when the fault is
-// in the agent object.
+// measured. At most [strict.MaxSize] bytes are read. The error is an
+// [*EvidenceError]; of kind NoAgent when the fault is in the agent object.
 func ParseDocument(data []byte) (*Document, error) {
-	v, err := parse(data)
+	v, err := strict.JSON(data)
 	if err != nil {
-		return nil, badBaseline("eval document", err.Error())
+		return nil, unread(BadBaseline, "eval document", err)
 	}
-	r, err := open(v, "")
-	if err != nil {
-		return nil, badBaseline("eval document", err.Error())
+	var d Document
+	var agent any
+	read := object([]strict.Field{
+		strict.Key("schema_version", strict.Uint(&d.SchemaVersion)),
+		strict.Key("submission_digest", strict.String(&d.SubmissionDigest)),
+		strict.Key("artifact_digest", strict.String(&d.ArtifactDigest)),
+		strict.Key("topic_id", strict.String(&d.TopicID)),
+		strict.Key("eval_image_digest", strict.String(&d.EvalImageDigest)),
+		strict.Key("holdout_commitment", strict.String(&d.HoldoutCommitment)),
+		strict.Key("harness", d.Harness.read),
+	}, []strict.Field{
+		// Its absence and its faults have a text of their own.
+		strict.Key("agent", func(v any, _ string) error {
+			agent = v
+			return nil
+		}),
+	})
+	if err := read(v, ""); err != nil {
+		return nil, unread(BadBaseline, "eval document", err)
 	}
-	d := &Document{
-		SchemaVersion:     r.unsigned("schema_version"),
-		SubmissionDigest:  r.text("submission_digest"),
-		ArtifactDigest:    r.text("artifact_digest"),
-		TopicID:           r.text("topic_id"),
-		EvalImageDigest:   r.text("eval_image_digest"),
-		HoldoutCommitment: r.text("holdout_commitment"),
-	}
-	agent, hasAgent := r.take("agent")
-	if harness, ok := r.need("harness"); ok {
-		d.Harness, err = parseHarness(harness)
-		r.note(err)
-	}
-	if err := r.close(); err != nil {
-		return nil, badBaseline("eval document", err.Error())
-	}
-	if !hasAgent {
-		return nil, noAgent("agent", "missing")
+	if agent == nil {
+		return nil, noAgent("agent", "is missing or null")
 	}
 	if d.Agent, err = ingest(agent); err != nil {
 		return nil, err
 	}
-	return d, nil
+	return &d, nil
 }
 
-func parseHarness(v any) (Harness, error) {
-	r, err := open(v, "harness")
-	if err != nil {
-		return Harness{}, err
-	}
-	h := Harness{
-		Metrics: Metrics{
-			HoldoutNLL:    r.float("holdout_nll"),
-			TokensPerSec:  r.optionalFloat("tokens_per_sec"),
-			StepLatencyMS: r.optionalFloat("step_latency_ms"),
-			CustomValue:   r.optionalFloat("custom_value"),
-		},
-		PublicNLL: r.optionalFloat("public_nll"),
-		WallS:     r.optionalUnsigned("wall_s"),
-		CanaryNLL: r.optionalFloat("canary_nll"),
-	}
-	if splits, ok := r.need("split_nll"); ok {
-		h.SplitNLL, err = parseSplits(splits)
-		r.note(err)
-	}
-	return h, r.close()
+func (h *Harness) read(v any, path string) error {
+	return object([]strict.Field{
+		strict.Key("holdout_nll", strict.Float(&h.HoldoutNLL)),
+		strict.Key("split_nll", h.readSplits),
+	}, []strict.Field{
+		strict.Key("public_nll", strict.Optional(&h.PublicNLL, strict.Float)),
+		strict.Key("tokens_per_sec", strict.Optional(&h.TokensPerSec, strict.Float)),
+		strict.Key("step_latency_ms", strict.Optional(&h.StepLatencyMS, strict.Float)),
+		strict.Key("wall_s", strict.Optional(&h.WallS, strict.Uint[uint64])),
+		strict.Key("custom_value", strict.Optional(&h.CustomValue, strict.Float)),
+		strict.Key("canary_nll", strict.Optional(&h.CanaryNLL, strict.Float)),
+	})(v, path)
 }
 
-func parseSplits(v any) (map[string]float64, error) {
-	r, err := open(v, "harness.split_nll")
-	if err != nil {
-		return nil, err
-	}
-	splits := map[string]float64{}
+// readSplits takes figures of splits by name. A scored split may be missing, for
+// the gates to say so; the canary may be there and is not scored.
+func (h *Harness) readSplits(v any, path string) error {
+	h.SplitNLL = map[string]float64{}
+	var fields []strict.Field
 	for _, name := range append(Splits(), Canary) {
-		if f := r.optionalFloat(name); f != nil {
-			splits[name] = *f
-		}
+		fields = append(fields, strict.Key(name, func(v any, path string) error {
+			var nll float64
+			if err := strict.Float(&nll)(v, path); err != nil {
+				return err
+			}
+			h.SplitNLL[name] = nll
+			return nil
+		}))
 	}
-	return splits, r.close()
+	return strict.Object(fields...)(v, path)
+}
+
+// object reads an object that has all the needed keys and may have the free ones.
+func object(needed, free []strict.Field) strict.Reader {
+	read := strict.Object(slices.Concat(needed, free)...)
+	return func(v any, path string) error {
+		if err := read(v, path); err != nil {
+			return err
+		}
+		for _, f := range needed {
+			if o, ok := v.(*canonjson.Object); ok && !o.Has(f.Name) {
+				return &strict.Error{Path: path, Reason: "the key " + f.Name + " is missing"}
+			}
+		}
+		return nil
+	}
 }
 
 // Expected is what a document must be about.

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/prova-dev/prova/internal/research/strict"
 )
 
 const document = `{"schema_version":1,"submission_digest":"d1","artifact_digest":"AB","topic_id":"topic",` +
@@ -92,25 +94,27 @@ func TestSection10BindingTellsTheFirstFaultInTheOrderOfTheReference(t *testing.T
 func TestSection10TheParserIsStrict(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"a duplicate member", `"schema_version":1`, `"schema_version":1,"schema_version":1`, "appears twice"},
-		{"an unknown member", `"schema_version":1`, `"schema_version":1,"extra":1`, "extra is no member of this object"},
-		{"a member of another case", `"topic_id":"topic","eval`, `"Topic_id":"topic","eval`, "topic_id is missing"},
-		{"a fraction for an integer", `"schema_version":1`, `"schema_version":1.0`, "schema_version is"},
-		{"an exponent for an integer", `"flops_used":2000000000000000000`, `"flops_used":2e18`, "agent.flops_used is"},
-		{"a negative usage", `"flops_used":2000000000000000000`, `"flops_used":-1`, "agent.flops_used = -1 is not within"},
-		{"a usage beyond 64 bits", `"flops_used":2000000000000000000`, `"flops_used":18446744073709551616`, "agent.flops_used = "},
-		{"null for a figure that must be there", `"holdout_nll":3`, `"holdout_nll":null`, "harness.holdout_nll is null"},
-		{"a missing figure that must be there", `"holdout_nll":3,`, ``, "harness.holdout_nll is missing"},
-		{"a figure as text", `"holdout_nll":3`, `"holdout_nll":"3"`, "harness.holdout_nll is a string"},
+		{"an unknown member", `"schema_version":1`, `"schema_version":1,"extra":1`, "extra: unknown key"},
+		{"a member of another case", `"topic_id":"topic","eval`, `"Topic_id":"topic","eval`, "Topic_id: unknown key; did you mean topic_id?"},
+		{"a member that is not there", `"topic_id":"topic","eval`, `"eval`, "recorded baseline: eval document: the key topic_id is missing"},
+		{"a split that is null", `"web_ood":2.5`, `"web_ood":null`, "harness.split_nll.web_ood: is null"},
+		{"a fraction for an integer", `"schema_version":1`, `"schema_version":1.0`, "schema_version: is the number 1 with a point"},
+		{"an exponent for an integer", `"flops_used":2000000000000000000`, `"flops_used":2e18`, "no agent verdict: agent.flops_used: is the number 2e+18 with a point or exponent"},
+		{"a negative usage", `"flops_used":2000000000000000000`, `"flops_used":-1`, "agent.flops_used: is -1"},
+		{"a usage beyond 64 bits", `"flops_used":2000000000000000000`, `"flops_used":18446744073709551616`, "agent.flops_used: is 18446744073709551616"},
+		{"null for a figure that must be there", `"holdout_nll":3`, `"holdout_nll":null`, "recorded baseline: harness.holdout_nll: is null"},
+		{"a missing figure that must be there", `"holdout_nll":3,`, ``, "recorded baseline: harness: the key holdout_nll is missing"},
+		{"a figure as text", `"holdout_nll":3`, `"holdout_nll":"3"`, "harness.holdout_nll: is a string"},
 		{"a figure beyond range", `"holdout_nll":3`, `"holdout_nll":1e999`, ""},
-		{"an integer figure beyond range", `"holdout_nll":3`, `"holdout_nll":1` + strings.Repeat("0", 400), "harness.holdout_nll is beyond"},
-		{"an unknown split", `"web_ood"`, `"web"`, "harness.split_nll.web is no member"},
-		{"an unknown member of the harness", `"wall_s":7`, `"wall_ms":7`, "harness.wall_ms is no member"},
-		{"no harness", `"harness":`, `"harnesses":`, "harness is missing"},
+		{"an integer figure beyond range", `"holdout_nll":3`, `"holdout_nll":1` + strings.Repeat("0", 400), "which is beyond every float"},
+		{"an unknown split", `"web_ood"`, `"web"`, "harness.split_nll.web: unknown key"},
+		{"an unknown member of the harness", `"wall_s":7`, `"wall_ms":7`, "harness.wall_ms: unknown key; did you mean wall_s?"},
+		{"no harness", `"harness":`, `"harnesses":`, "harnesses: unknown key; did you mean harness?"},
 		{"NaN", `"holdout_nll":3`, `"holdout_nll":NaN`, ""},
 		{"text after the document", `"public_nll":null}}`, `"public_nll":null}} {}`, ""},
 		{"an array", document, `[]`, "is "},
 		{"nothing", document, ``, ""},
-		{"too much", document, strings.Repeat(" ", MaxDocument) + "{}", "at most 1048576 are read"},
+		{"too much", document, strings.Repeat(" ", strict.MaxSize) + "{}", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := strings.Replace(document, c.old, c.new, 1)

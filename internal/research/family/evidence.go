@@ -1,8 +1,11 @@
 package family
 
 import (
+	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/prova-dev/prova/internal/research/strict"
 )
 
 // EvidenceKind says which evidence an [*EvidenceError] is about.
@@ -32,6 +35,16 @@ func (e *EvidenceError) Error() string {
 
 func badBaseline(field, why string) error { return &EvidenceError{BadBaseline, field, why} }
 func noAgent(field, why string) error     { return &EvidenceError{NoAgent, field, why} }
+
+// unread refuses a document that a strict reader refused; whole names the value
+// when the fault is in no member of it.
+func unread(kind EvidenceKind, whole string, err error) error {
+	e := &EvidenceError{kind, whole, err.Error()}
+	if fault, ok := errors.AsType[*strict.Error](err); ok && fault.Path != "" {
+		e.Field, e.Why = fault.Path, fault.Reason
+	}
+	return e
+}
 
 // quote shows a value of a document in an error without letting it grow.
 func quote(s string) string { return strconv.Quote(cut(s, 80)) }
