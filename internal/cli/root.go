@@ -73,7 +73,11 @@ func Main(ctx context.Context, args []string, env *Env) int {
 // oneLine keeps the promise that an error is one line: a multi-line cause is
 // joined, not cut.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	return strings.Join(lines, "; ")
 }
 
 // SystemEnv is the Env of the real process.
