@@ -13,5 +13,8 @@ var commands = []func(*Env) *cobra.Command{
 	newReplayCmd,
 	newVerifyCmd,
 	newCorpusCmd,
+	newHoldoutCmd,
+	newOfferCmd,
+	newBaselineCmd,
 	newVersionCmd,
 }
