@@ -13,8 +13,14 @@
 //	      QualityFloorNLL, WallBudgetS, CustomID                the topic's metric.*
 //	Expected.EvalImageDigest                                    the pin's digest
 //	Expected.HoldoutCommitment                                  the topic's commitment
-//	Sealed                                                      the recorded measurement of R§9
-//	Run                                                         request and report of R§§16.4, 16.5
+//	Input.Sealed                                                the figures of the recorded measurement (R§9)
+//	Input.Fingerprints                                          hits of the manifest in the holdout (R§6.5)
+//	Run                                                         request and report of a custom run (R§§16.4, 16.5)
+//
+// The way of a harvested run is [ParseDocument], [Document.Bind], [Judge]; that
+// of a custom one [RejectChecklist] or [JudgeRun], then [Promote]; a submission
+// that is rejected before anything ran is [PreEvalReject]. [StateOf] names the
+// state of the row.
 //
 // What it promises:
 //

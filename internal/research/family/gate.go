@@ -23,17 +23,6 @@ type field struct {
 // Name returns the JSON name of the gate, such as "nll_miss".
 func (g Gate) Name() string { return g.name }
 
-// Field returns a value of the gate by its name: a string, a [CheatCode], a
-// uint64 or a float64.
-func (g Gate) Field(name string) (any, bool) {
-	for _, f := range g.fields {
-		if f.name == name {
-			return f.value, true
-		}
-	}
-	return nil, false
-}
-
 func unreproduced() Gate  { return Gate{name: "unreproduced"} }
 func contamination() Gate { return Gate{name: "contamination"} }
 func agentReject() Gate   { return Gate{name: "agent_reject"} }

@@ -36,6 +36,7 @@ func TestSection12_1RelativeWin(t *testing.T) {
 		{"NaN does not win", math.NaN(), 1, Max, 0.05, false},
 		{"nothing wins over NaN", 5, math.NaN(), Max, 0.05, false},
 		{"an infinite candidate does not win", math.Inf(1), 1, Max, 0.05, false},
+		{"a direction that is none does not win", 200, 100, "up", 0.05, false},
 		{"a negative baseline is easier for max, without guard", -1.05, -1, Max, 0.05, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

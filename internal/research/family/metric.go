@@ -1,9 +1,6 @@
 package family
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // Family is a metric family, spelled as in a topic document.
 type Family string
@@ -15,15 +12,6 @@ const (
 	Custom     Family = "custom"
 )
 
-// ParseFamily reads the spelling of a topic document.
-func ParseFamily(s string) (Family, error) {
-	switch f := Family(s); f {
-	case NLL, Throughput, Custom:
-		return f, nil
-	}
-	return "", fmt.Errorf("family %q is none of nll, throughput, custom", s)
-}
-
 // Direction says which of two primaries is the better one.
 type Direction string
 
@@ -32,15 +20,6 @@ const (
 	Min Direction = "min"
 	Max Direction = "max"
 )
-
-// ParseDirection reads the spelling of a topic document.
-func ParseDirection(s string) (Direction, error) {
-	switch d := Direction(s); d {
-	case Min, Max:
-		return d, nil
-	}
-	return "", fmt.Errorf("direction %q is neither min nor max", s)
-}
 
 // Better reports whether a beats b strictly. NaN beats nothing and is beaten by
 // nothing.
@@ -132,16 +111,19 @@ const minBaseline = 1e-12
 // RelativeWin reports whether candidate beats baseline by the share eps in
 // direction d (R§12.1): candidate >= baseline*(1+eps) for max, <= baseline*(1-eps)
 // for min, in float64 without tolerance. It is false when a side is not finite
-// or the baseline is smaller than 1e-12. With a negative baseline a larger eps
+// or the baseline is smaller than 1e-12, and for a direction that is none. With a negative baseline a larger eps
 // makes max easier, as the reference notes; topics choose metrics accordingly.
 func RelativeWin(candidate, baseline float64, d Direction, eps float64) bool {
 	if !finite(candidate) || !finite(baseline) || math.Abs(baseline) < minBaseline {
 		return false
 	}
-	if d == Min {
+	switch d {
+	case Min:
 		return candidate <= float64(baseline*float64(1-eps))
+	case Max:
+		return candidate >= float64(baseline*float64(1+eps))
 	}
-	return candidate >= float64(baseline*float64(1+eps))
+	return false
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
