@@ -299,3 +299,33 @@ func TestR9TheFigureOfATopicIsThatOfItsPrimary(t *testing.T) {
 		t.Errorf("a figure that was not measured is %v", *got)
 	}
 }
+
+func TestR18ASealCarriesTheValueThatWasMeasured(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		sealed   *float64
+		measured float64
+		want     string
+	}{
+		{"the same", ptr(0.5), 0.5, ""},
+		{"within a billionth", ptr(0.5), 0.5 + 9e-10, ""},
+		{"beyond it", ptr(0.5), 0.5 + 2e-9, "sealed custom_value 0.5 is not the measured baseline 0.500000002"},
+		{"another", ptr(1.0), 2, "sealed custom_value 1 is not the measured baseline 2"},
+		{"none", nil, 0.5, "sealed measurement has no custom_value"},
+		{"no number", ptr(math.NaN()), 0.5, "sealed measurement has no custom_value"},
+		{"measured as no number", ptr(0.5), math.NaN(), "sealed custom_value 0.5 is not the measured baseline NaN"},
+		{"measured as endless", ptr(0.5), math.Inf(1), "sealed custom_value 0.5 is not the measured baseline +Inf"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := ""
+			if err := (&baseline.Measurement{CustomValue: c.sealed}).SealsMeasured(c.measured); err != nil {
+				got = err.Error()
+			}
+			if got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -164,3 +164,20 @@ func (m *Measurement) Figure(metric topic.Metric) *float64 {
 	}
 	return &m.HoldoutNLL
 }
+
+// sealTolerance is by how much a sealed value may differ from the measured one,
+// which went through a report of its own (R§18).
+const sealTolerance = 1e-9
+
+// SealsMeasured returns nil when the sealed custom_value is the one that the
+// topic's RLM measured (R§18): an operator seals what was measured and no other
+// number.
+func (m *Measurement) SealsMeasured(measured float64) error {
+	if m.CustomValue == nil || !finite(*m.CustomValue) {
+		return errors.New("sealed measurement has no custom_value")
+	}
+	if !(math.Abs(*m.CustomValue-measured) <= sealTolerance) { // NaN is within no tolerance
+		return fmt.Errorf("sealed custom_value %s is not the measured baseline %s", pin.Number(*m.CustomValue), pin.Number(measured))
+	}
+	return nil
+}

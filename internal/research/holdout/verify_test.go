@@ -250,3 +250,51 @@ func TestR6_6SyntheticIDsMustFit32Bits(t *testing.T) {
 		}
 	}
 }
+
+func TestDecision12ASyntheticHoldoutIsToldByNameAndByContent(t *testing.T) {
+	t.Parallel()
+	var renamed, own []holdout.Record
+	for _, r := range synthetic(t, 1) {
+		p := r.Reveal()
+		p.DatasetID = "operator-corpus"
+		renamed = append(renamed, holdout.Seal(p))
+		p.ContentSHA256 = fmt.Sprintf("%064x", p.ID)
+		own = append(own, holdout.Seal(p))
+	}
+	oneLeft := slices.Clone(own)
+	oneLeft[60] = renamed[60]
+	for _, c := range []struct {
+		name    string
+		records []holdout.Record
+		want    bool
+	}{
+		{"as they are made", synthetic(t, 1000), true}, {"under another dataset", renamed, true},
+		{"one among an operator's own", oneLeft, true}, {"an operator's own", own, false},
+	} {
+		set, err := holdout.Verify(c.records, 120, commitment(c.records))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.Synthetic() != c.want {
+			t.Errorf("%s: %v", c.name, !c.want)
+		}
+	}
+}
+
+func TestSpecificationTheHoldoutIs120RecordsStratified24EachAndTheCanaryIsNeverInIt(t *testing.T) {
+	t.Parallel()
+	perSplit := map[holdout.Split]int{}
+	for _, r := range synthetic(t, 1) {
+		perSplit[r.Reveal().Split]++
+	}
+	want := map[holdout.Split]int{"web_ood": 24, "code_ood": 24, "math_ood": 24, "longctx": 24, "multilingual_ood": 24}
+	if fmt.Sprint(perSplit) != fmt.Sprint(want) {
+		t.Errorf("%v", perSplit)
+	}
+	canary := holdout.Seal(holdout.Plain{ID: 121, Split: "canary_offpath", DatasetID: "d", ContentSHA256: strings.Repeat("a", 64), TokenCount: 1})
+	for _, size := range []int{120, 121} {
+		if err := holdout.Check(append(synthetic(t, 1), canary), size); err == nil || !strings.Contains(err.Error(), "never in the holdout") {
+			t.Errorf("with a canary beside %d: %v", size, err)
+		}
+	}
+}

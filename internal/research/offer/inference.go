@@ -39,7 +39,8 @@ type Inference struct {
 }
 
 // Origin is the address of a judge: it may hold a key and is shown nowhere. Ask
-// for its text with a conversion to string.
+// for its text with a conversion to string. Keep it in exported fields: fmt calls
+// no method of what an unexported field holds.
 type Origin string
 
 const hiddenOrigin = "[origin withheld]"

@@ -68,7 +68,7 @@ func TestR7ResolveTakesTheTopicThenThePin(t *testing.T) {
 	}
 }
 
-func TestR7ATopicURLNeverBecomesTheOrigin(t *testing.T) {
+func TestSpecificationATopicMustNotRedirectTheOrigin(t *testing.T) {
 	t.Parallel()
 	asked := &topic.Inference{BaseURL: ptr("http://evil.invalid")}
 	for _, c := range []struct {

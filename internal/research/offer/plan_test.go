@@ -24,7 +24,7 @@ func (c planCase) plan() (*offer.Plan, error) {
 	return e.Plan(committedPin(), openTopic(func(d *topic.Document) { d.EvalExecutor.MaxProofDeadlineS = c.topic }), c.override)
 }
 
-func TestR8_1Deadlines(t *testing.T) {
+func TestSpecificationADeadlineOutOfItsCeilingRefusesTheRentRatherThanClamping(t *testing.T) {
 	t.Parallel()
 	const over = "eval executor offer: max_proof_deadline_s = 7201 must be 1..=7200"
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func TestR8_1Deadlines(t *testing.T) {
 	}
 }
 
-func TestR8_1TheRentIsExactlyOneGPU(t *testing.T) {
+func TestSpecificationARentThatWouldUpsizeAbortsBeforeTheRent(t *testing.T) {
 	t.Parallel()
 	for _, n := range []uint32{0, 2, 8} {
 		_, err := planCase{offered: 7200, override: offer.Overrides{GPUCount: ptr(n)}}.plan()
@@ -85,7 +85,7 @@ func TestR8_1APlanNamesWhatRuns(t *testing.T) {
 	}
 }
 
-func TestR8_1TheCommitmentIsOfTheConfigurationThatRuns(t *testing.T) {
+func TestSpecificationARunStampsTheCommitmentOfTheConfigurationThatActuallyRan(t *testing.T) {
 	t.Parallel()
 	const offered = "3c1247e1ebebcd1693525215b617a86889df342f15d05ada70dea503845a6b56"
 	for _, c := range []struct {
@@ -115,7 +115,7 @@ func TestR8_1TheCommitmentIsOfTheConfigurationThatRuns(t *testing.T) {
 	}
 }
 
-func TestR8_1OverridesAgainstATopicThatPinsTheOffer(t *testing.T) {
+func TestSpecificationATopicThatPinsAnOfferRefusesAnyOverrideThatChangesTemplateOrDeadline(t *testing.T) {
 	t.Parallel()
 	pinned := openTopic(func(d *topic.Document) { d.EvalExecutor.RequireOfferCommitment = ptr(executor().ConfigCommitment) })
 	const text = "eval executor offer: %s changes the configuration, and the topic pins the offer it approved (require_offer_commitment); unset it"
@@ -138,12 +138,15 @@ func TestR8_1OverridesAgainstATopicThatPinsTheOffer(t *testing.T) {
 	}
 }
 
-func TestR8_1AnOverriddenTemplateIsCheckedLikeAnOffers(t *testing.T) {
+func TestSpecificationARawTemplateUUIDIsRefusedInOfferAndOverrideUnderAnyAllowlist(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"f2f5e84c-3b09-4090-be83-1913eabd009e", "prism-recipe-v10", "proof-eval-000000000000", "proof-eval-78b614a1f51c x"} {
 		for _, prefixes := range [][]string{nil, {"proof-eval-"}} {
 			p := committedPin()
 			p.AllowedLiumTemplatePrefixes = prefixes
+			if err := executor(func(e *offer.Executor) { e.LiumTemplateID = id }).Validate(p); err == nil || !strings.HasPrefix(err.Error(), "lium_template_id ") {
+				t.Errorf("offered, %s under %q: %v", id, prefixes, err)
+			}
 			_, err := executor().Plan(p, openTopic(), offer.Overrides{TemplateID: &id})
 			if err == nil || !strings.HasPrefix(err.Error(), "eval executor offer: lium_template_id ") {
 				t.Errorf("%s under %q: %v", id, prefixes, err)
