@@ -227,3 +227,26 @@ func TestR8_1NoPlanLeavesThePinsBounds(t *testing.T) {
 		}
 	})
 }
+
+func FuzzParseOverrides(f *testing.F) {
+	f.Add(" tmpl-1 ", "1", "600")
+	f.Add("", "4294967296", "-5")
+	f.Fuzz(func(t *testing.T, template, gpus, deadline string) {
+		values := map[string]string{offer.TemplateVariable: template, offer.GPUVariable: gpus, offer.DeadlineVariable: deadline}
+		o, err := offer.ParseOverrides(func(name string) string { return values[name] })
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\r\n") || o != (offer.Overrides{}) {
+				t.Fatalf("%q with %+v", err, o)
+			}
+			return
+		}
+		set := func(value string) bool { return strings.TrimSpace(value) != "" }
+		if set(template) != (o.TemplateID != nil) || set(gpus) != (o.GPUCount != nil) || set(deadline) != (o.DeadlineS != nil) {
+			t.Fatalf("%q reads as %+v", values, o)
+		}
+		plan, err := executor().Plan(committedPin(), openTopic(), o)
+		if err == nil && (plan.GPUCount != 1 || plan.DeadlineS < 1 || plan.DeadlineS > 7200 || !strings.Contains(plan.TemplateID, "78b614a1f51c")) {
+			t.Fatalf("%+v", plan)
+		}
+	})
+}
