@@ -89,7 +89,7 @@ Records of --exclude, an array of ids or an earlier holdout file, never enter.
 			if err != nil {
 				return err
 			}
-			if err := writeSecret(out, data); err != nil {
+			if err := writeNewSecret(out, data); err != nil { // a lost holdout closes its topic for good
 				return err
 			}
 			note := "keep the file and the salt secret; put the commitment into the topic as holdout_commitment"
