@@ -172,7 +172,7 @@ func verifySignature(p *Proof, key *issuerKey, chain [32]byte) error {
 	var message [64]byte
 	hex.Encode(message[:], chain[:])
 	if len(key.public) != ed25519.PublicKeySize || !ed25519.Verify(key.public, message[:], signature[:]) {
-		return fmt.Errorf("arkforge_signature is not the key %s's over this chain hash", key.kid)
+		return withNote(fmt.Errorf("arkforge_signature is not the key %s's over this chain hash", key.kid), NoteSignatureWrong, key.kid)
 	}
 	return nil
 }
@@ -276,7 +276,7 @@ func (c *Checker) attribute(p *Proof, r entryResult, witnessed time.Time) error 
 		}
 	}
 	if known == nil {
-		return errors.New("the key that signed the entry is not among the issuer's published log keys")
+		return withNote(errors.New("the key that signed the entry is not among the issuer's published log keys"), NoteEntryForeign)
 	}
 	return fmt.Errorf("the issuer's log key %s, which signed the entry, was not valid at the proof's timestamp %s or when it was witnessed, %s%s",
 		known.kid, show(at), witnessed.Format(time.RFC3339), known.bounds)

@@ -63,6 +63,7 @@ func FuzzVerify(f *testing.F) {
 		if len(r.Witnesses) != 7 || (r.Verdict == receipt.VerdictValid) != (r.Reason == "") {
 			t.Fatalf("%+v", r)
 		}
+		checkNotes(t, r)
 		fresh := receipt.NewChecker(trust).Verify(p, o)
 		for i, w := range r.Witnesses {
 			if w.Status != fresh.Witnesses[i].Status {

@@ -148,6 +148,7 @@ func (b broken) run(t *testing.T, spec receipttest.Spec) {
 	s := newSeason(t, spec)
 	p := s.is.Edit(s.draft.JSON(), func(o *canonjson.Object) { b.edit(t, s, o) })
 	r := s.verify(p)
+	checkNotes(t, r)
 	if w := r.Witness(b.witness); w.Status != receipt.Fail || r.Verdict != receipt.VerdictInvalid {
 		t.Errorf("verdict %s (%s), %s is %s (%s); want fail", r.Verdict, r.Reason, b.witness, w.Status, w.Detail)
 	}

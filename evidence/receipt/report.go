@@ -38,8 +38,11 @@ type Witness struct {
 	Independent bool
 	// Time is the instant in UTC that the witness proves, zero when it proves none:
 	// genTime of a token, integratedTime of a log entry.
-	Time   time.Time
+	Time time.Time
+	// Detail says in English what was found.
 	Detail string
+	// Note is Detail for programs; its Code is empty when there is none.
+	Note Note
 }
 
 // Incident is something a reader should know that decides nothing: a member

@@ -122,8 +122,9 @@ func formatEd25519(b []byte) string {
 }
 
 // clip keeps a foreign value short enough for one line of an error.
-func clip(s string) string {
-	const limit = 60
+func clip(s string) string { return clipAt(s, 60) }
+
+func clipAt(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

@@ -90,7 +90,7 @@ func (v *verification) content() (identity, chain, disclosure Witness) {
 	version := v.p.version
 	if !version.Absent() && !version.Valid() {
 		chain = fail("spec_version %s is not \"<major>.<minor>\"", show(version.text))
-		unknown := notChecked("the spec_version is not known")
+		unknown := notChecked("the spec_version is not known").noted(NoteSpecUnknown)
 		return unknown, chain, unknown
 	}
 	if !version.AtLeast(3, 0) {
@@ -99,13 +99,13 @@ func (v *verification) content() (identity, chain, disclosure Witness) {
 	commitments, root, refusal := v.p.commitments()
 	switch {
 	case !v.chainOK:
-		chain = fail(chainMalformed)
+		chain = fail(chainMalformed).noted(NoteChainMalformed)
 	case refusal != nil:
 		chain = fail("%s", refusal.Why)
 	case root != v.chain:
-		chain = fail("the Merkle root of the %d commitments is not hashes.chain", len(commitments))
+		chain = fail("the Merkle root of the %d commitments is not hashes.chain", len(commitments)).noted(NoteChainOther, decimal(len(commitments)))
 	default:
-		chain = ok("%d commitments lead to hashes.chain", len(commitments))
+		chain = ok("%d commitments lead to hashes.chain", len(commitments)).noted(NoteChainCommitted, decimal(len(commitments)))
 	}
 	opened, disclosure := v.disclosure(commitments, chain.Status)
 	if version.AtLeast(3, 1) {
@@ -124,7 +124,7 @@ func (v *verification) content() (identity, chain, disclosure Witness) {
 // still has its preimage. A public view redacts it: that is no mismatch.
 func (v *verification) valueChain() Witness {
 	if !v.chainOK {
-		return fail(chainMalformed)
+		return fail(chainMalformed).noted(NoteChainMalformed)
 	}
 	for _, name := range []string{"commitments", "disclosed"} {
 		if value, _ := v.p.doc.Get(name); value != nil {
@@ -136,13 +136,13 @@ func (v *verification) valueChain() Witness {
 	case malformed != "":
 		return fail("%s is not of the form that the chain hash covers", malformed)
 	case len(missing) > 0:
-		return notChecked("this view redacts %s, so the chain hash cannot be recomputed", strings.Join(missing, ", "))
+		return notChecked("this view redacts %s, so the chain hash cannot be recomputed", strings.Join(missing, ", ")).noted(NoteChainRedacted)
 	}
 	if ValueChain(v.p.version, values) == v.chain {
-		return ok("recomputed from the proof's values")
+		return ok("recomputed from the proof's values").noted(NoteChainRecomputed)
 	}
 	if values.BuyerFingerprint == "" || values.TransactionID == "" {
-		return notChecked("this view blanks part of the preimage, so the chain hash cannot be recomputed")
+		return notChecked("this view blanks part of the preimage, so the chain hash cannot be recomputed").noted(NoteChainRedacted)
 	}
 	return fail("the hash of the proof's values is %s, not hashes.chain", prefixed(ValueChain(v.p.version, values)))
 }
@@ -151,16 +151,16 @@ func (v *verification) noDisclosure() Witness {
 	if v.o.Disclosures.Len() > 0 {
 		return fail("pairs were handed over, but spec_version %s has no commitments to open", show(v.p.version.text))
 	}
-	return notChecked("this version has no commitments")
+	return notChecked("this version has no commitments").noted(NoteNothingToCommit)
 }
 
 func (v *verification) unanchoredIdentity() Witness {
 	for _, path := range [][]string{{"agent_identity"}, {"parties", "agent_identity"}} {
 		if id, _ := member(v.p.doc, path...); id != nil {
-			return notChecked("%s is claimed, but no version before 3.1 anchors an identity: not evidence", show(id))
+			return notChecked("%s is claimed, but no version before 3.1 anchors an identity: not evidence", show(id)).noted(NoteIdentityUnanchored, named(id))
 		}
 	}
-	return notChecked("no identity is claimed")
+	return notChecked("no identity is claimed").noted(NoteIdentityUnclaimed)
 }
 
 // disclosure opens every pair: of the proof's disclosed block, of the caller,
@@ -198,13 +198,13 @@ func (v *verification) disclosure(commitments map[string][32]byte, chain Status)
 	case malformed != "":
 		return opened, fail("%s", malformed)
 	case failed != "":
-		return opened, fail("the pair of %s does not open its commitment", show(failed))
+		return opened, fail("the pair of %s does not open its commitment", show(failed)).noted(NoteDisclosedWrong, failed)
 	case chain != OK:
-		return opened, notChecked("the commitments are not those of hashes.chain")
+		return opened, notChecked("the commitments are not those of hashes.chain").noted(NoteDisclosedLoose)
 	case count == 0:
-		return opened, notChecked("nothing is disclosed")
+		return opened, notChecked("nothing is disclosed").noted(NoteDisclosedNone)
 	}
-	return opened, ok("%d pairs open their commitments", count)
+	return opened, ok("%d pairs open their commitments", count).noted(NoteDisclosed, decimal(count))
 }
 
 // fullView pairs commitment_nonces and chain_data of an owner's full view.
@@ -239,15 +239,15 @@ func (v *verification) identity(commitments map[string][32]byte, opened map[stri
 	block, _ := object(v.p.doc, "disclosed")
 	for _, field := range identityFields {
 		if _, ok := commitments[field]; !ok {
-			return fail("%s is not committed; 3.1 commits all four identity fields", field)
+			return fail("%s is not committed; 3.1 commits all four identity fields", field).noted(NoteIdentityUncommitted, field)
 		}
 		if !block.Has(field) && !v.o.Disclosures.Has(field) {
-			return fail("%s is not disclosed; 3.1 discloses all four identity fields", field)
+			return fail("%s is not disclosed; 3.1 discloses all four identity fields", field).noted(NoteIdentityUndisclosed, field)
 		}
 		for _, pairs := range []*canonjson.Object{block, v.o.Disclosures} {
 			if pair, ok := pairs.Get(field); ok {
 				if _, ok := openPair(commitments, field, pair); !ok {
-					return fail("the disclosed %s does not open its commitment", field)
+					return fail("the disclosed %s does not open its commitment", field).noted(NoteIdentityUnopened, field)
 				}
 			}
 		}
@@ -255,11 +255,11 @@ func (v *verification) identity(commitments map[string][32]byte, opened map[stri
 	id := opened["agent_identity"]
 	switch {
 	case id == nil:
-		return ok("the proof anchors that no identity was declared")
+		return ok("the proof anchors that no identity was declared").noted(NoteIdentityNone)
 	case opened["agent_identity_verified"] == any(true) && opened["did_resolution_status"] == any("bound"):
-		return ok("verified DID %s, bound when the proof was made", show(id))
+		return ok("verified DID %s, bound when the proof was made", show(id)).noted(NoteIdentityBound, named(id))
 	case opened["agent_identity_verified"] == any(true):
-		return ok("DID %s, verified but not bound", show(id))
+		return ok("DID %s, verified but not bound", show(id)).noted(NoteIdentityUnbound, named(id))
 	}
-	return ok("%s is self-declared, NOT a verified DID", show(id))
+	return ok("%s is self-declared, NOT a verified DID", show(id)).noted(NoteIdentitySelfDeclared, named(id))
 }

@@ -42,7 +42,7 @@ func (c *Checker) token(provider, response string, root [32]byte) tokenResult {
 func (c *Checker) verifyToken(provider, response string, root [32]byte) (*timestamp.Token, bool, error) {
 	authority, ok := c.authorities[provider]
 	if !ok {
-		return nil, false, fmt.Errorf("the trust names no timestamp authority %q", clip(provider))
+		return nil, false, withNote(fmt.Errorf("the trust names no timestamp authority %q", clip(provider)), NoteAuthorityUnknown, provider)
 	}
 	der, err := decodeBase64(response)
 	if err != nil {
@@ -107,9 +107,9 @@ func (c *Checker) issuerKey(p *Proof) (*issuerKey, error) {
 	}
 	switch {
 	case chosen == nil && kid != nil:
-		return nil, fmt.Errorf("arkforge_kid %s is not among the issuer's published keys", show(kid))
+		return nil, withNote(fmt.Errorf("arkforge_kid %s is not among the issuer's published keys", show(kid)), NoteIssuerKeyUnknown, named(kid))
 	case chosen == nil && embedded != nil:
-		return nil, fmt.Errorf("arkforge_pubkey %s is not among the issuer's published keys", show(embedded))
+		return nil, withNote(fmt.Errorf("arkforge_pubkey %s is not among the issuer's published keys", show(embedded)), NoteIssuerKeyUnknown, named(embedded))
 	case chosen == nil:
 		return nil, errors.New("neither arkforge_kid nor arkforge_pubkey names the issuer's key")
 	case embedded != nil && (!isKey || keyText != chosen.text):
@@ -117,7 +117,7 @@ func (c *Checker) issuerKey(p *Proof) (*issuerKey, error) {
 	}
 	at, _ := text(p.doc, "timestamp")
 	if !chosen.bounds.admits(at) {
-		return nil, fmt.Errorf("timestamp %s is outside the life of the key %s%s", show(at), chosen.kid, chosen.bounds)
+		return nil, withNote(fmt.Errorf("timestamp %s is outside the life of the key %s%s", show(at), chosen.kid, chosen.bounds), NoteIssuerKeyOutside, chosen.kid, at)
 	}
 	return chosen, nil
 }
