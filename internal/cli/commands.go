@@ -13,8 +13,10 @@ var commands = []func(*Env) *cobra.Command{
 	newReplayCmd,
 	newVerifyCmd,
 	newCorpusCmd,
+	newTopicCmd,
 	newHoldoutCmd,
 	newOfferCmd,
 	newBaselineCmd,
+	newKeysCmd,
 	newVersionCmd,
 }
