@@ -138,6 +138,14 @@ func TestR26WhatCannotBeSelectedFromIsRefused(t *testing.T) {
 	}
 }
 
+func TestR26ASelectionMayTakeAllThereIs(t *testing.T) {
+	t.Parallel()
+	chosen, err := holdout.Select(catalog(t), salt, 200, nil)
+	if err != nil || len(chosen) != 200 {
+		t.Errorf("%d records, %v", len(chosen), err)
+	}
+}
+
 func TestR1SliceID(t *testing.T) {
 	t.Parallel()
 	if got := holdout.SliceID("dt-no-ib-v0"); got != "proof-holdout-dt-no-ib-v0" {

@@ -221,6 +221,20 @@ func TestR6_2EveryChangedByteChangesTheCommitment(t *testing.T) {
 	})
 }
 
+func TestR6_2ContentHashesAreCommittedInLowerCaseAndDatasetIDsAsTheyStand(t *testing.T) {
+	t.Parallel()
+	want := commitment(synthetic(t, 1))
+	upper := spoil(t, 0, func(p *holdout.Plain) { p.ContentSHA256 = strings.ToUpper(p.ContentSHA256) })
+	if got := commitment(upper); got != want {
+		t.Errorf("a hash in upper case: %s, want %s", got, want)
+	}
+	for _, dataset := range []string{"Synthetic-Dev", "synthetic-dev "} {
+		if commitment(spoil(t, 0, func(p *holdout.Plain) { p.DatasetID = dataset })) == want {
+			t.Errorf("%q has the commitment of another dataset id", dataset)
+		}
+	}
+}
+
 func TestR6_2NamesThatRunTogetherDoNotShareACommitment(t *testing.T) {
 	t.Parallel()
 	one := commitment([]holdout.Record{holdout.Seal(holdout.Plain{Split: "web_ood", DatasetID: "ab", ContentSHA256: "c"})})

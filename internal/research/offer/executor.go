@@ -208,11 +208,11 @@ func (e *Executor) Serves(t *topic.Document) error {
 // GPUCount reads the n of a machine shape "nx"; ok is false for another form.
 func GPUCount(machineShape string) (n uint32, ok bool) {
 	digits, found := strings.CutSuffix(strings.TrimSpace(machineShape), "x")
-	if !found || digits == "" || digits[0] == '+' {
+	count, err := strconv.ParseUint(digits, 10, 32) // takes digits alone, no sign
+	if !found || err != nil {
 		return 0, false
 	}
-	count, err := strconv.ParseUint(digits, 10, 32)
-	return uint32(count), err == nil
+	return uint32(count), true
 }
 
 // ExecutorView is the public view of an executor offer (R§8).
