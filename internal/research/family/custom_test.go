@@ -19,6 +19,7 @@ func TestSection12_6UsageOfACustomRun(t *testing.T) {
 		reproduced bool
 	}{
 		{"under both budgets passes", "", run(50, 50, ptr(0.9)), true},
+		{"the whole of both budgets passes", "", run(100, 100, ptr(0.9)), true},
 		{"over the declaration", "AgentReject; Cheat { code: FlopsUnderDeclared }", run(50, 51, ptr(0.9)), true},
 		{"over the topic's budget", "AgentReject; Cheat { code: FlopsOverBudget }; Cheat { code: FlopsUnderDeclared }; " +
 			"FlopsOverBudget { used: 101, budget: 100 }", run(100, 101, ptr(0.9)), true},

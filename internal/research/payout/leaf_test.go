@@ -211,3 +211,13 @@ func TestAHotkeyHasOneStoredForm(t *testing.T) {
 		}
 	}
 }
+
+func TestSection13_7RemaindersBeyond64BitsAreComparedWhole(t *testing.T) {
+	// Twice the weights leaves the remainders 2^64-2, 2^65-2 and 2^65-2 of a total
+	// beyond 64 bits; their low words are equal.
+	for i, s := range allocate(2, []uint64{1<<63 - 1, math.MaxUint64, math.MaxUint64}) {
+		if want := uint64(min(i, 1)); s.units != want {
+			t.Errorf("share %d is %d, want %d", i, s.units, want)
+		}
+	}
+}

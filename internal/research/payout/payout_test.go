@@ -116,6 +116,8 @@ func TestSection13Masses(t *testing.T) {
 		{"5: both pools truncate and lose a unit", []Topic{{ID: "s", Mode: WTA, Direction: family.Max}, {ID: "t", Mode: Discovery, Direction: family.Min,
 			PassFloorBps: 3333, NoveltyBps: 6667, Sealed: ptr(3.0)}}, []Row{pass(1, 0xaa, 2.5, "a")}, nil, "aa=500000"},
 		{"5: a huge improvement saturates", min3, []Row{pass(1, 0xaa, -1e300, "a"), pass(2, 0xbb, -1e12, "b")}, nil, "aa=500000 bb=500000"},
+		{"5: what saturates still is the most", min3, []Row{pass(1, 0xaa, -1e300, "a"), pass(2, 0xbb, 3-1.5e10, "b")}, nil, "aa=536068 bb=463932"},
+		{"5: weights are rounded, not cut", min3, []Row{pass(1, 0xaa, 3-1.6e-9, "a"), pass(2, 0xbb, 3-1.1e-9, "b")}, nil, "aa=616667 bb=383333"},
 		{"6: a champion of an earlier epoch raises the bar", min3, []Row{pass(8, 0xaa, 2.5, "a"), pass(9, 0xbb, 2.2, "b")},
 			[]Promotion{{"t", 1, 6, 2.4}}, "aa=150000 bb=850000"},
 		{"6: a champion worse than the seal does not lower it", min3, []Row{pass(8, 0xaa, 3.2, "a")}, []Promotion{{"t", 1, 6, 4}}, "aa=300000"},
@@ -134,6 +136,8 @@ func TestSection13Masses(t *testing.T) {
 			ArtifactDigest: "x"}, pass(5, 0xaa, 2.5, "x")}, nil, "aa=300000"},
 		{"decision 4: one's own of this epoch has it", min3, []Row{pass(1, 0xaa, 2.9, "x"), pass(2, 0xbb, 2.9, "x"), pass(5, 0xaa, 2.5, "x")}, nil,
 			"aa=850000 bb=150000"},
+		{"decision 4: what an earlier epoch accepted is earlier, also when its row came late", min3, []Row{{ID: 9, Epoch: 6, TopicID: "t",
+			Miner: key(0xbb), Pass: true, ArtifactDigest: "x"}, pass(5, 0xaa, 2.5, "x")}, nil, "aa=300000"},
 		{"decision 4: what failed is no original", min3, []Row{{ID: 1, Epoch: 7, TopicID: "t", Miner: key(0xbb), ArtifactDigest: "x"},
 			pass(5, 0xaa, 2.5, "x")}, nil, "aa=1000000"},
 		{"decision 4: the artefact of another topic is none either", min3, []Row{{ID: 1, Epoch: 7, TopicID: "u", Miner: key(0xbb), Pass: true, ArtifactDigest: "x"},
@@ -152,6 +156,18 @@ func TestSection13Masses(t *testing.T) {
 func tree(r Row, digest string) Row {
 	r.TreeDigest = digest
 	return r
+}
+
+func TestDecision4TheEarliestOfTwoOriginalsIsNamed(t *testing.T) {
+	for _, rows := range [][]Row{
+		{tree(pass(1, 0xbb, 2.5, "x"), "s"), tree(pass(2, 0xcc, 2.5, "y"), "t"), tree(pass(3, 0xaa, 2.5, "y"), "s")},
+		{tree(pass(1, 0xbb, 2.5, "y"), "t"), tree(pass(2, 0xcc, 2.5, "x"), "s"), tree(pass(3, 0xaa, 2.5, "y"), "s")},
+	} {
+		e := pay(t, 7, []Topic{discovery("t", family.Min, ptr(3.0))}, rows).Topics[0].Entries[0]
+		if e.DuplicateOf == nil || *e.DuplicateOf != 1 {
+			t.Errorf("row %d repeats %v, want row 1", e.Row, e.DuplicateOf)
+		}
+	}
 }
 
 func TestSection13_5TheUnitThatBothPoolsTruncateIsLost(t *testing.T) {
