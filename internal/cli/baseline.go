@@ -56,7 +56,7 @@ topic, set its status to open and sign it.
 			if err != nil {
 				return err
 			}
-			d, err := readTopicDocument(topicFile)
+			d, err := readNamedTopic(env, topicFile)
 			if err != nil {
 				return err
 			}

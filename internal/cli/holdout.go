@@ -270,7 +270,7 @@ the commitment. Exit status 1 and the first broken rule when it does not match.`
 				if cmd.Flags().Changed("topic-id") || cmd.Flags().Changed("size") {
 					return usageError("--topic excludes --topic-id and --size: the document has both")
 				}
-				d, err := readTopicDocument(topicFile)
+				d, err := readNamedTopic(env, topicFile)
 				if err != nil {
 					return err
 				}
@@ -293,25 +293,18 @@ the commitment. Exit status 1 and the first broken rule when it does not match.`
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&topicFile, "topic", "", "topic document or draft that carries the commitment")
+	flags.StringVar(&topicFile, "topic", "", "topic document or draft that carries the commitment; - reads standard input")
 	flags.StringVar(&commitment, "commitment", "", "commitment to check against, 64 hex characters")
 	flags.StringVar(&topicID, "topic-id", "", "topic whose records are meant, when the file has several")
 	flags.IntVar(&size, "size", holdoutSize, "number of records there must be")
 	return cmd
 }
 
-// readTopicDocument reads a topic or a draft without validating it.
-func readTopicDocument(path string) (*topic.Document, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+// readNamedTopic reads a topic or a draft that has an id, without validating it.
+func readNamedTopic(env *Env, path string) (*topic.Document, error) {
+	d, err := readTopic(env, path)
+	if err == nil && d.ID == "" {
+		err = errors.New(path + ": the topic has no id")
 	}
-	d, err := topic.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if d.ID == "" {
-		return nil, errors.New(path + ": the topic has no id")
-	}
-	return d, nil
+	return d, err
 }
