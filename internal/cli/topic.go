@@ -296,7 +296,7 @@ them: after parsing, without validating. "-" is standard input.`,
 
 // readTopic reads a topic or a draft from a file, or from standard input.
 func readTopic(env *Env, file string) (*topic.Document, error) {
-	var in io.Reader = env.Stdin
+	in := env.Stdin
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {

@@ -14,7 +14,11 @@ func nearest(word string, known []string) string {
 			return k
 		}
 	}
-	best, distance := "", 1+max(1, len(word)/4)
+	most := 1 // edits; two letters that changed places are two of them
+	if len(word) >= 5 {
+		most = max(2, len(word)/4)
+	}
+	best, distance := "", 1+most
 	for _, k := range known {
 		if d := edits(plain(word), plain(k)); d < distance {
 			best, distance = k, d

@@ -132,8 +132,10 @@ func (c checker) metricNLL() error {
 
 func (c checker) metricThroughput() error {
 	m := &c.Metric
+	faster := m.Primary == "tokens_per_sec" && m.Direction == Max
+	shorter := m.Primary == "step_latency_ms" && m.Direction == Min
 	switch {
-	case !(m.Primary == "tokens_per_sec" && m.Direction == Max || m.Primary == "step_latency_ms" && m.Direction == Min):
+	case !faster && !shorter:
 		return c.badMetric()
 	case m.WallBudgetS == 0:
 		return c.requires("metric.wall_budget_s")
