@@ -46,15 +46,16 @@ func Close(epoch uint64, topics []Topic, rows []Row, promotions []Promotion) (*S
 	for i := range s.Topics {
 		at[s.Topics[i].ID] = i
 	}
-	passed := make([][]accepted, len(topics))
+	passed := make([][]*Row, len(topics))
 	for i := range rows {
 		r := &rows[i]
 		if t, open := at[r.TopicID]; open && r.Pass && r.Epoch <= epoch {
-			passed[t] = append(passed[t], accepted{r, digest(r.ArtifactDigest), digest(r.TreeDigest)})
+			passed[t] = append(passed[t], r)
 		}
 	}
+	var c closing
 	for i := range s.Topics {
-		runs, err := bestRuns(epoch, &s.Topics[i].Topic, passed[i])
+		runs, err := c.bestRuns(epoch, &s.Topics[i].Topic, passed[i])
 		if err != nil {
 			return nil, fmt.Errorf("topic %q: %w", s.Topics[i].ID, err)
 		}
@@ -93,57 +94,65 @@ func earlier(a, b accepted) int {
 	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.ID, b.ID))
 }
 
-// bestRuns returns the runs of the epoch that count, by miner.
-func bestRuns(epoch uint64, t *Topic, rows []accepted) ([]Run, error) {
-	if !slices.IsSortedFunc(rows, earlier) {
-		slices.SortFunc(rows, earlier)
-	}
-	place := make(map[Hotkey]int) // of a miner among the best
-	var best []accepted
-	for i, r := range rows {
-		if i > 0 && earlier(rows[i-1], r) == 0 {
-			return nil, fmt.Errorf("row %d is there twice", r.ID)
-		}
-		if r.Epoch != epoch {
-			continue
-		}
-		k, known := place[r.Miner]
-		if !known {
-			place[r.Miner] = len(best)
-			best = append(best, r)
-			continue
-		}
-		if finite(r.Primary) && (!finite(best[k].Primary) || t.Direction.Better(*r.Primary, *best[k].Primary)) {
-			best[k] = r
-		}
-	}
-	slices.SortFunc(best, func(a, b accepted) int { return compareHotkeys(a.Miner, b.Miner) })
-	seen := findOriginals(rows)
-	runs := make([]Run, len(best))
-	for i, r := range best {
-		runs[i] = Run{Miner: r.Miner, Row: r.ID, ArtifactDigest: r.artefact, TreeDigest: r.tree, DuplicateOf: seen.of(r)}
-		if finite(r.Primary) {
-			primary := *r.Primary
-			runs[i].Primary = &primary
-		}
-	}
-	return runs, nil
-}
-
-// originals holds the place of the earliest accepted row of each artefact and of
-// each tree.
-type originals struct {
-	rows           []accepted
+// closing holds what bestRuns works with; one topic after the other uses it.
+type closing struct {
+	rows  []accepted     // of the topic, the earliest first
+	best  []int          // place among rows of each miner's best run
+	miner map[Hotkey]int // place among best of a miner
+	// Place among rows of the earliest one of each artefact and of each tree.
 	artefact, tree map[string]int
 }
 
-func findOriginals(rows []accepted) originals {
-	o := originals{rows, make(map[string]int, len(rows)), make(map[string]int, len(rows))}
-	for i, r := range rows {
-		first(o.artefact, r.artefact, i)
-		first(o.tree, r.tree, i)
+func (c *closing) reset(rows []*Row) {
+	if c.miner == nil {
+		c.miner, c.artefact, c.tree = map[Hotkey]int{}, map[string]int{}, map[string]int{}
 	}
-	return o
+	clear(c.miner)
+	clear(c.artefact)
+	clear(c.tree)
+	c.best = c.best[:0]
+	c.rows = slices.Grow(c.rows[:0], len(rows))
+	for _, r := range rows {
+		c.rows = append(c.rows, accepted{r, digest(r.ArtifactDigest), digest(r.TreeDigest)})
+	}
+	if !slices.IsSortedFunc(c.rows, earlier) {
+		slices.SortFunc(c.rows, earlier)
+	}
+}
+
+// bestRuns returns the runs of the epoch that count, by miner.
+func (c *closing) bestRuns(epoch uint64, t *Topic, rows []*Row) ([]Run, error) {
+	c.reset(rows)
+	for i, r := range c.rows {
+		if i > 0 && earlier(c.rows[i-1], r) == 0 {
+			return nil, fmt.Errorf("row %d is there twice", r.ID)
+		}
+		first(c.artefact, r.artefact, i)
+		first(c.tree, r.tree, i)
+		if r.Epoch != epoch {
+			continue
+		}
+		k, known := c.miner[r.Miner]
+		if !known {
+			c.miner[r.Miner] = len(c.best)
+			c.best = append(c.best, i)
+			continue
+		}
+		if old := c.rows[c.best[k]].Primary; finite(r.Primary) && (!finite(old) || t.Direction.Better(*r.Primary, *old)) {
+			c.best[k] = i
+		}
+	}
+	slices.SortFunc(c.best, func(a, b int) int { return compareHotkeys(c.rows[a].Miner, c.rows[b].Miner) })
+	runs, primaries := make([]Run, len(c.best)), make([]float64, len(c.best))
+	for i, k := range c.best {
+		r := c.rows[k]
+		runs[i] = Run{Miner: r.Miner, Row: r.ID, ArtifactDigest: r.artefact, TreeDigest: r.tree, DuplicateOf: c.original(r)}
+		if finite(r.Primary) {
+			primaries[i] = *r.Primary
+			runs[i].Primary = &primaries[i]
+		}
+	}
+	return runs, nil
 }
 
 // first notes the earliest row of a digest; an empty digest never matches.
@@ -153,24 +162,24 @@ func first(places map[string]int, digest string, i int) {
 	}
 }
 
-// of returns the row that r repeats: the earliest accepted one with the same
-// artefact or the same tree, when another miner or an earlier epoch has it
+// original returns the row that r repeats: the earliest accepted one with the
+// same artefact or the same tree, when another miner or an earlier epoch has it
 // (decision 4). A miner may run its own artefact again within the epoch; one of
 // its runs counts.
-func (o originals) of(r accepted) *uint64 {
+func (c *closing) original(r accepted) *uint64 {
 	original := -1
 	note := func(i int, known bool) {
-		if known && (o.rows[i].Miner != r.Miner || o.rows[i].Epoch != r.Epoch) && (original < 0 || i < original) {
+		if known && (c.rows[i].Miner != r.Miner || c.rows[i].Epoch != r.Epoch) && (original < 0 || i < original) {
 			original = i
 		}
 	}
-	i, known := o.artefact[r.artefact]
+	i, known := c.artefact[r.artefact]
 	note(i, known)
-	i, known = o.tree[r.tree]
+	i, known = c.tree[r.tree]
 	note(i, known)
 	if original < 0 {
 		return nil
 	}
-	id := o.rows[original].ID
+	id := c.rows[original].ID
 	return &id
 }

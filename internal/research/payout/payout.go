@@ -100,6 +100,7 @@ func Payout(s *Snapshot) (*Result, error) {
 		}
 		res := payTopic(t, mass)
 		res.ShareBps = ShareBps(len(s.Topics))
+		earned[i] = make([]Score, 0, len(res.Entries))
 		for j := range res.Entries {
 			if total := res.Entries[j].Total(); total > 0 {
 				earned[i] = append(earned[i], Score{res.Entries[j].Miner, total})
