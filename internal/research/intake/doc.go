@@ -10,8 +10,8 @@
 //	facts.Miner = reserve(s)                 // nonce, runs in flight, places in the queue
 //	outcome, refusal := intake.After(&facts, s)
 //
-// and [Row.AppendJSON] is what one persisted row says (R§11.4), made by
-// [Outcome.Persist] out of an outcome and what its run returned.
+// [Outcome.Persist] makes the row that a 201 stores (R§11.4) out of an outcome and
+// what its run returned.
 //
 // # Invariants
 //

@@ -108,19 +108,37 @@ func readMembers(v any, path string, seen map[string]bool, known map[string]stri
 }
 
 // twin returns the known member that a name differs from in case or separators
-// alone, as [strict.Twin] has it, or "". A body of many unknown members costs one
-// look at each: only names of a length that a twin can have are compared.
+// alone, or "". It stops at the first difference and allocates nothing: a body may
+// hold a hundred thousand unknown members.
 func twin(name string, known map[string]strict.Reader) string {
-	const longest = len("train_content_hashes") + 8
-	if len(name) > longest {
-		return ""
-	}
 	for k := range known {
-		if len(name) >= len(k)-strings.Count(k, "_") && name[0]|0x20 == k[0] && strict.Twin(name, k) {
+		if sameLetters(name, k) {
 			return k
 		}
 	}
 	return ""
+}
+
+// sameLetters compares ASCII without regard to case, hyphens, underscores and
+// spaces.
+func sameLetters(a, b string) bool {
+	for {
+		a, b = strings.TrimLeft(a, "-_ "), strings.TrimLeft(b, "-_ ")
+		if a == "" || b == "" {
+			return a == b
+		}
+		if lower(a[0]) != lower(b[0]) {
+			return false
+		}
+		a, b = a[1:], b[1:]
+	}
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
 }
 
 func join(path, name string) string {
