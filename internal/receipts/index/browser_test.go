@@ -144,7 +144,7 @@ func TestABrowserReadsTheIndexInBothLanguagesWithoutAScript(t *testing.T) {
 		if got := b.visible("p.verdict"); !strings.HasPrefix(got, c.verdict) {
 			t.Errorf("%s: %q", c.lang, got)
 		}
-		if got := b.visible("main"); !strings.Contains(got, c.proofHeading) || !strings.Contains(got, "prova verify proof.json") {
+		if got := b.visible("main"); !strings.Contains(got, c.proofHeading) || !strings.Contains(got, "prova verify --trust trust.json") {
 			t.Errorf("%s: the proof's page shows %.200q", c.lang, got)
 		}
 		b.screenshot("proof-" + c.lang)

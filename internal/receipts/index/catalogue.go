@@ -5,6 +5,8 @@ import (
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/prova-dev/prova/evidence/receipt"
 )
 
 // language is a language of the site, as in paths and lang attributes.
@@ -26,9 +28,9 @@ type catalogue struct {
 
 func newCatalogue(l language) *catalogue {
 	c := &catalogue{lang: l, texts: map[string]string{}}
-	parts := []map[string]string{englishTexts(), englishWords(), englishLimits(), englishTerms()}
+	parts := []map[string]string{englishTexts(), englishWords(), englishNotes(), englishLimits(), englishTerms()}
 	if l == french {
-		parts = []map[string]string{frenchTexts(), frenchWords(), frenchLimits(), frenchTerms()}
+		parts = []map[string]string{frenchTexts(), frenchWords(), frenchNotes(), frenchLimits(), frenchTerms()}
 	}
 	for _, p := range parts {
 		maps.Copy(c.texts, p)
@@ -42,9 +44,9 @@ func newCatalogue(l language) *catalogue {
 }
 
 // typesetFrench puts the no-break spaces that French wants beside double
-// punctuation, so that sources stay readable.
+// punctuation, so that sources stay readable. A verb is no percent sign.
 func typesetFrench(s string) string {
-	return strings.NewReplacer(" :", "\u00a0:", " ;", "\u202f;", " ?", "\u202f?", " !", "\u202f!", " %", "\u202f%", "« ", "«\u00a0", " »", "\u00a0»").Replace(s)
+	return strings.NewReplacer(" %s", " %s", " %d", " %d", " :", "\u00a0:", " ;", "\u202f;", " ?", "\u202f?", " !", "\u202f!", " %", "\u202f%", "« ", "«\u00a0", " »", "\u00a0»").Replace(s)
 }
 
 // text is the sentence of a key. A missing key is an error: a page is shown whole
@@ -85,6 +87,18 @@ func (c *catalogue) wordOf(family string, w *string) string {
 		return ""
 	}
 	return c.word(family, *w)
+}
+
+// note says a witness's detail; "" when it has no note, or one of a later version.
+func (c *catalogue) note(n receipt.Note) string {
+	if _, ok := c.texts["note."+n.Code]; !ok || receipt.NoteArgs()[n.Code] != len(n.Args) {
+		return ""
+	}
+	args := make([]any, len(n.Args))
+	for i, a := range n.Args {
+		args[i] = plainLine(a)
+	}
+	return c.must("note."+n.Code, args...)
 }
 
 // percent prints a percent of the results in the language's form.

@@ -47,6 +47,8 @@ func (x *Index) Export(dir string) error {
 func (p *page) withoutServer() {
 	if content, ok := p.Content.(seasonContent); ok && p.index.options.SeasonURL == "" {
 		content.BundleURL = ""
+		folder := p.words.must("verify.replay.folder")
+		content.Commands = append(replayCommands(p.words, folder), content.Commands[len(replayCommands(p.words, folder)):]...)
 		p.Content = content
 	}
 }

@@ -35,7 +35,7 @@ func frenchLimits() map[string]string {
 		"limits.9.1":     "Le rapprochement des participants ne voit que les DID liés à une même clé. Un opérateur qui crée deux clés avec deux adresses électroniques et associe un DID distinct à chacune inscrit deux participants, et rien dans les preuves ne permet de les relier.",
 
 		"limits.10.title": "Rejouer un score passe par une lecture groupée, elle-même limitée",
-		"limits.10.1":     "L’émetteur bloque une adresse au-delà d’un nombre de lectures publiques par heure (100, sauf autre configuration). Une lecture simple compte pour une ; une lecture groupée rend jusqu’à 50 preuves du défi et compte pour une. Un score lit environ 30 à 35 preuves par participant et tient en un appel : depuis une seule adresse, on rejoue une centaine de scores par heure, qui publie à la clôture comme un tiers qui vérifie. Une preuve ancrée ne change plus : la garder sur disque évite de la relire.",
+		"limits.10.1":     "L’émetteur bloque une adresse au-delà d’un nombre de lectures publiques par heure (100, sauf autre configuration). Une lecture simple compte pour une ; une lecture groupée rend jusqu’à 50 preuves du défi et compte pour une. Un score lit environ 30 à 35 preuves par participant et tient en un appel : depuis une seule adresse, on rejoue une centaine de scores par heure, celui qui publie, à la clôture, comme le tiers qui vérifie. Une preuve ancrée ne change plus : la garder sur disque évite de la relire.",
 		"limits.10.2":     "L’archive d’une saison contient chaque preuve citée : un rejeu à partir de l’archive ne lit rien chez l’émetteur.",
 
 		"limits.11.title": "Le travail humain n’est pas détecté",

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prova-dev/prova/evidence/receipt"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 )
 
@@ -92,6 +93,7 @@ type Index struct {
 	templates  map[string]*template.Template
 	style      asset
 	icon       asset
+	builtin    *receipt.Checker // the public keys and roots of the program
 	site       atomic.Pointer[site]
 }
 
@@ -140,8 +142,9 @@ func New(o Options) (*Index, error) {
 	}
 	x := &Index{
 		options: o, catalogues: map[language]*catalogue{},
-		style: newAsset("style", ".css", "text/css; charset=utf-8", styleSheet),
-		icon:  newAsset("icon", ".svg", "image/svg+xml", iconImage),
+		style:   newAsset("style", ".css", "text/css; charset=utf-8", styleSheet),
+		icon:    newAsset("icon", ".svg", "image/svg+xml", iconImage),
+		builtin: receipt.NewChecker(receipt.BuiltinTrust()),
 	}
 	for _, l := range languages() {
 		x.catalogues[l] = newCatalogue(l)

@@ -10,6 +10,8 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 )
@@ -252,6 +254,16 @@ func (c *catalogue) trackTitle(name string) string {
 		return t
 	}
 	return name
+}
+
+// trackInside is trackTitle inside a sentence.
+func (c *catalogue) trackInside(name string) string {
+	t, ok := c.texts["track.name."+name]
+	if !ok {
+		return name
+	}
+	first, size := utf8.DecodeRuneInString(t)
+	return string(unicode.ToLower(first)) + t[size:]
 }
 
 // practiceLabel is the label of pages of one season.

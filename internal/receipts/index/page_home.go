@@ -170,10 +170,7 @@ func (x *Index) seasonPage(s *site, l language, e *edition) (*page, error) {
 			"results": bundleFile(n, bundle.ResultsPath), "trust": bundleFile(n, bundle.TrustPath), "enrolments": bundleFile(n, bundle.EnrolmentsPath),
 			"season": bundleFile(n, bundle.SeasonPath),
 		},
-		Commands: append([]command{
-			{"prova replay bundle.tar.zst", c.must("verify.replay")},
-			{"prova replay --trust my-trust.json bundle.tar.zst", c.must("verify.replay.trust")},
-		}, verifyCommands(c, season.Witnesses)...),
+		Commands: append(replayCommands(c, archiveName), x.seasonCommands(c, e)...),
 	}
 	if e.bundle.Corrections != nil {
 		content.Files["corrections"] = bundleFile(n, bundle.CorrectionsPath)
@@ -237,21 +234,5 @@ func replacedSalt(key any, proofID string) string {
 
 // bundleURL is where the season service serves the bundle.
 func (x *Index) bundleURL(n int64) string {
-	return x.options.SeasonURL + "/v1/season/" + strconv.FormatInt(n, 10) + "/bundle.tar.zst"
-}
-
-// command is a line for a shell and what it does.
-type command struct {
-	Line string `json:"command"`
-	Text string `json:"text"`
-}
-
-// verifyCommands check one saved proof by hand, with the keys built into the
-// program and with those of the season.
-func verifyCommands(c *catalogue, w bundle.WitnessPolicy) []command {
-	own := command{"prova verify --trust trust.json --log-entry log-entry.json proof.json", c.must("verify.proof.trust")}
-	if w.AllowLocal {
-		own = command{"prova verify --trust trust.json --require local --log-entry log-entry.json proof.json", c.must("verify.proof.local")}
-	}
-	return []command{{"prova verify proof.json", c.must("verify.proof")}, own}
+	return x.options.SeasonURL + "/v1/season/" + strconv.FormatInt(n, 10) + "/" + archiveName
 }

@@ -56,6 +56,7 @@ type witnessView struct {
 	Time        string `json:"time,omitempty"`
 	TimeIn      string `json:"-"`
 	Detail      string `json:"detail,omitempty"` // technical, in English
+	DetailIn    string `json:"detail_in_words,omitempty"`
 }
 
 type citedView struct {
@@ -76,12 +77,12 @@ func (x *Index) proofPage(s *site, l language, e *edition, id string) (*page, er
 	p := x.newPage(l, "proof", proofPage(n, id), c.must("proof.page.title", id))
 	x.startOf(p, s, n)
 	content := &proofContent{
-		Season: x.seasonHead(s, l, n), ProofID: id, Commands: verifyCommands(c, e.bundle.Season.Witnesses),
+		Season: x.seasonHead(s, l, n), ProofID: id, Commands: []command{},
 		Calls: []callView{}, Witnesses: []witnessView{}, Incidents: []wordText{}, CitedBy: []citedView{},
 		Trust: bundleFile(n, bundle.TrustPath), FreezeOf: e.freezes[id],
 	}
 	if content.FreezeOf != "" {
-		content.FreezeIn = c.trackTitle(content.FreezeOf)
+		content.FreezeIn = c.trackInside(content.FreezeOf)
 	}
 	for _, cite := range e.cited[id] {
 		content.CitedBy = append(content.CitedBy, citedView{
@@ -97,7 +98,7 @@ func (x *Index) proofPage(s *site, l language, e *edition, id string) (*page, er
 	}
 	if ok {
 		content.File = bundleFile(n, bundle.ProofPath(id))
-		if err := e.fillProof(c, content, data); err != nil {
+		if err := x.fillProof(c, e, content, data); err != nil {
 			return nil, err
 		}
 	}
@@ -106,23 +107,17 @@ func (x *Index) proofPage(s *site, l language, e *edition, id string) (*page, er
 }
 
 // fillProof verifies a proof with the bundle's trust, by the rules of its season.
-func (e *edition) fillProof(c *catalogue, v *proofContent, data []byte) error {
+func (x *Index) fillProof(c *catalogue, e *edition, v *proofContent, data []byte) error {
 	p, fault := readProof(data, v.ProofID)
 	if fault != "" {
 		v.Fault = fault
 		v.Verdict, v.VerdictIn = string(receipt.VerdictInvalid), c.word("proof_verdict", string(receipt.VerdictInvalid))
 		v.Refused = &wordText{receipt.DetailProofMalformed, c.word("detail", receipt.DetailProofMalformed)}
+		v.Commands = proofCommands(c, receipt.RequireAny, false, x.plainly(e, data))
 		return nil
 	}
 	v.Readable, v.Spec = true, plainLine(p.SpecVersion().String())
-	policy := e.bundle.Season.Witnesses
-	require := receipt.RequireAny
-	switch {
-	case policy.AllowLocal:
-		require = receipt.RequireLocal
-	case policy.RequireLog:
-		require = receipt.RequireBoth
-	}
+	require := e.requirement()
 	report := e.checker.Verify(p, receipt.VerifyOptions{Require: require, Entry: e.entry})
 	verdict := report.Verdict
 	if receipt.Pending(p) {
@@ -144,6 +139,10 @@ func (e *edition) fillProof(c *catalogue, v *proofContent, data []byte) error {
 			v.LogEntry = bundleFile(e.number(), bundle.LogEntryPath(uuid))
 		}
 	}
+	if require == receipt.RequireLocal && slices.ContainsFunc(report.Witnesses, func(w receipt.Witness) bool { return w.Independent }) {
+		require = receipt.RequireAny
+	}
+	v.Commands = proofCommands(c, require, v.LogEntry != "", x.plainly(e, data))
 	if verdict == receipt.VerdictPending {
 		return nil
 	}
@@ -232,6 +231,7 @@ func newWitnessView(c *catalogue, w receipt.Witness) witnessView {
 		Name: w.Name, Title: c.word("witness", w.Name), What: c.word("witness_what", w.Name),
 		Status: string(w.Status), StatusIn: c.word("witness_status", string(w.Status)), Detail: plainLine(w.Detail),
 	}
+	v.DetailIn = c.note(w.Note)
 	if (w.Name == receipt.WitnessTimestamp || w.Name == receipt.WitnessLog) && w.Status == receipt.OK {
 		v.Independent = &w.Independent
 	}

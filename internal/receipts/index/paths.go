@@ -34,6 +34,19 @@ func slug(did string) string {
 	return b.String()[:64] + "~" + hex.EncodeToString(sum[:])
 }
 
+// shortDID tells the titles of reports apart. A did:key keeps its end; any other
+// DID is a text that its operator chose, which may hold a name, and no name enters
+// a title: its hash stands for it.
+func shortDID(did string) string {
+	method, rest, _ := strings.Cut(strings.TrimPrefix(did, "did:"), ":")
+	const shown = 8
+	if method == "key" && len(rest) > shown {
+		return "did:key:…" + rest[len(rest)-shown:]
+	}
+	sum := sha256.Sum256([]byte(did))
+	return "DID #" + hex.EncodeToString(sum[:shown/2])
+}
+
 // The names of the pages inside a language's folder, without extension.
 
 const (

@@ -38,7 +38,7 @@ func TestSection2_4AProofPageNamesTheCallItsTimeAndIdentity(t *testing.T) {
 		"fr": {"Valide.", "GET https://corpus.prova.test/", "exactement le corps gelé de cette ressource", "dans la fenêtre de la saison", "DID lié à la clé au moment de l’appel", "Il n’atteste ni que l’agent a lu la réponse", "Jeton d’horodatage", "tiers indépendant", "soutenue"},
 	} {
 		text := proofAt(t, x, l, id).one(t, "main").text()
-		for _, w := range append(want, "prova verify proof.json") {
+		for _, w := range append(want, "prova verify --trust trust.json --log-entry log-entry.json proof.json") {
 			if !strings.Contains(text, w) {
 				t.Errorf("%s: %q is missing", l, w)
 			}
@@ -110,7 +110,7 @@ func TestTheFreezeProofHasAPageAndAFile(t *testing.T) {
 	t.Parallel()
 	x := example(t)
 	id := x.site.Load().editions[2].bundle.Tracks["conformite"].Freeze.ProofID
-	if got := proofAt(t, x, "en", id).text(); !strings.Contains(got, "pre-registration of the Compliance track") || !strings.Contains(got, "Valid.") {
+	if got := proofAt(t, x, "en", id).text(); !strings.Contains(got, "pre-registration of the compliance track") || !strings.Contains(got, "Valid.") {
 		t.Error("the page does not present the freeze proof")
 	}
 	file := get(t, x, "/files/2/proofs/"+id+".json", 200)

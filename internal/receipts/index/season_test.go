@@ -162,7 +162,7 @@ func TestSection8TheSeasonPageShowsHashesFreezesSaltsWitnessesAndHowToVerify(t *
 		for _, c := range p.one(t, "#verify").one(t, "dl.commands").all("dt") {
 			commands = append(commands, c.text())
 		}
-		for _, want := range []string{"prova replay bundle.tar.zst", "prova verify proof.json"} {
+		for _, want := range []string{"prova replay bundle.tar.zst", "prova verify --trust trust.json --require local --log-entry log-entry.json proof.json"} {
 			found := false
 			for _, c := range commands {
 				found = found || c == want

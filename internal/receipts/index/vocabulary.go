@@ -1,6 +1,9 @@
 package index
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/prova-dev/prova/evidence/receipt"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 	"github.com/prova-dev/prova/internal/receipts/bundle/results"
@@ -50,6 +53,7 @@ func vocabulary() []wordFamily {
 		{"witness", witnesses()},
 		{"witness_what", witnesses()},
 		{"witness_status", []string{string(receipt.OK), string(receipt.Fail), string(receipt.Waiting), string(receipt.NotChecked)}},
+		{"note", slices.Sorted(maps.Keys(receipt.NoteArgs()))},
 		{"proof_verdict", []string{string(receipt.VerdictValid), string(receipt.VerdictPending), string(receipt.VerdictInvalid)}},
 	}
 }
