@@ -128,17 +128,19 @@ func appendSortedObject(dst []byte, members []member) ([]byte, *unsortable) {
 }
 
 func appendSortedString(dst []byte, s string) ([]byte, *unsortable) {
-	if !utf8.ValidString(s) {
-		return nil, &unsortable{reason: "is not valid UTF-8"}
-	}
 	dst = append(dst, '"')
-	start := 0
+	start, all := 0, byte(0)
 	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+		c := s[i]
+		all |= c
+		if c < 0x20 || c == '"' || c == '\\' {
 			dst = append(dst, s[start:i]...)
 			dst = appendEscape(dst, rune(c))
 			start = i + 1
 		}
+	}
+	if all >= utf8.RuneSelf && !utf8.ValidString(s) {
+		return nil, &unsortable{reason: "is not valid UTF-8"}
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"'), nil

@@ -84,52 +84,56 @@ func (d *Document) VerifyKey(key *sr25519.PublicKey) error {
 // older documents had as null, nothing for what they did not have (reference
 // §5.7). Members are in sorted order already, so that writing need not sort.
 func (d *Document) object() *canonjson.Object {
-	o := canonjson.NewObject("baseline", d.Baseline.object())
+	pairs := append(make([]any, 0, 48), "baseline", d.Baseline.object())
 	if len(d.Checklist) > 0 {
 		rules := make([]any, len(d.Checklist))
 		for i, c := range d.Checklist {
 			rules[i] = canonjson.NewObject("id", c.ID, "text", c.Text)
 		}
-		o.Set("checklist", rules)
+		pairs = append(pairs, "checklist", rules)
 	}
-	o.Set("constraints", d.Constraints.object())
-	o.Set("discovery", canonjson.NewObject(
-		"novelty_pool_share_bps", whole(d.Discovery.NoveltyPoolShareBPS),
-		"pass_floor_share_bps", whole(d.Discovery.PassFloorShareBPS),
-	))
-	o.Set("epsilon_nll", d.EpsilonNLL)
-	o.Set("epsilon_topic_max_regress", d.EpsilonTopicMaxRegress)
+	pairs = append(pairs,
+		"constraints", d.Constraints.object(),
+		"discovery", canonjson.NewObject(
+			"novelty_pool_share_bps", whole(d.Discovery.NoveltyPoolShareBPS),
+			"pass_floor_share_bps", whole(d.Discovery.PassFloorShareBPS),
+		),
+		"epsilon_nll", d.EpsilonNLL,
+		"epsilon_topic_max_regress", d.EpsilonTopicMaxRegress,
+	)
 	if e := d.EvalExecutor.object(); e.Len() > 0 {
-		o.Set("eval_executor", e)
+		pairs = append(pairs, "eval_executor", e)
 	}
-	o.Set("flops_budget", whole(d.FLOPsBudget))
-	o.Set("holdout_commitment", d.HoldoutCommitment)
-	o.Set("holdout_size", whole(d.HoldoutSize))
-	o.Set("id", d.ID)
-	o.Set("inference", d.Inference.object())
-	o.Set("metric", canonjson.NewObject(
-		"custom_id", d.Metric.CustomID,
-		"direction", string(d.Metric.Direction),
-		"epsilon_rel", d.Metric.EpsilonRel,
-		"family", string(d.Metric.Family),
-		"primary", d.Metric.Primary,
-		"quality_floor_nll", d.Metric.QualityFloorNLL,
-		"unit", d.Metric.Unit,
-		"wall_budget_s", whole(d.Metric.WallBudgetS),
-	))
-	o.Set("payout_mode", string(d.PayoutMode))
-	o.Set("proxy_model", text(d.ProxyModel))
-	o.Set("schema_version", whole(d.SchemaVersion))
-	o.Set("statement", d.Statement)
-	o.Set("status", string(d.Status))
-	o.Set("valid_from_epoch", whole(d.ValidFromEpoch))
-	o.Set("valid_until_epoch", number(d.ValidUntilEpoch))
-	o.Set("validation", canonjson.NewObject(
-		"accept_if", d.Validation.AcceptIf,
-		"reject_if", d.Validation.RejectIf,
-		"score_on", d.Validation.ScoreOn,
-	))
-	return o
+	pairs = append(pairs,
+		"flops_budget", whole(d.FLOPsBudget),
+		"holdout_commitment", d.HoldoutCommitment,
+		"holdout_size", whole(d.HoldoutSize),
+		"id", d.ID,
+		"inference", d.Inference.object(),
+		"metric", canonjson.NewObject(
+			"custom_id", d.Metric.CustomID,
+			"direction", string(d.Metric.Direction),
+			"epsilon_rel", d.Metric.EpsilonRel,
+			"family", string(d.Metric.Family),
+			"primary", d.Metric.Primary,
+			"quality_floor_nll", d.Metric.QualityFloorNLL,
+			"unit", d.Metric.Unit,
+			"wall_budget_s", whole(d.Metric.WallBudgetS),
+		),
+		"payout_mode", string(d.PayoutMode),
+		"proxy_model", text(d.ProxyModel),
+		"schema_version", whole(d.SchemaVersion),
+		"statement", d.Statement,
+		"status", string(d.Status),
+		"valid_from_epoch", whole(d.ValidFromEpoch),
+		"valid_until_epoch", number(d.ValidUntilEpoch),
+		"validation", canonjson.NewObject(
+			"accept_if", d.Validation.AcceptIf,
+			"reject_if", d.Validation.RejectIf,
+			"score_on", d.Validation.ScoreOn,
+		),
+	)
+	return canonjson.NewObject(pairs...)
 }
 
 func (b *Baseline) object() *canonjson.Object {
