@@ -113,10 +113,7 @@ func TestKill9KeepsEveryAcknowledgedProofAndSubmission(t *testing.T) {
 	require.NoError(t, buildPracticeCorpus("conformite", filepath.Join(dir, "corpus")))
 	life := startChild(t, &c)
 	operator := crashOperator(t, c)
-	opens := time.Now().UTC().Add(4 * time.Second).Truncate(time.Second)
-	_, err := operator.Freeze(t.Context(), FreezePlan{
-		Corpora: map[string]string{"conformite": filepath.Join(dir, "corpus")}, Opens: opens, Closes: opens.Add(time.Hour), Practice: true,
-	})
+	_, err := operator.freezeSoon(t.Context(), map[string]string{"conformite": filepath.Join(dir, "corpus")}, time.Hour)
 	require.NoError(t, err)
 	access, work, err := agent.Join(t.Context(), agent.JoinOptions{
 		IssuerURL: "http://" + c.Listen.Public, SeasonURL: "http://" + c.Listen.Public, Season: 1,

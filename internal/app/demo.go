@@ -101,10 +101,7 @@ func PlayPractice(ctx context.Context, o PracticeOptions) (_ *Practice, err erro
 	o.Progress("issuer, corpus and season service listen on %s; limits on sign-ups and reads are off", server.PublicURL)
 	operator := newOperator(&server.config, server.season, server.clock, o.Logger, o.Progress)
 	operator.bundle = filepath.Join(o.Dir, "bundle")
-	opens := server.clock().UTC().Add(openAfterFreeze).Truncate(time.Second).Add(time.Second)
-	frozen, err := operator.Freeze(ctx, FreezePlan{
-		Corpora: map[string]string{o.Track: corpusDir}, Opens: opens, Closes: opens.Add(o.Window), Practice: true,
-	})
+	frozen, err := operator.freezeSoon(ctx, map[string]string{o.Track: corpusDir}, o.Window)
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +135,20 @@ func (s *Server) showPublication(ctx context.Context, p *Practice) error {
 	}
 	p.IndexURL = s.PublicURL + "/"
 	return s.site.Export(p.IndexDir)
+}
+
+// freezeSoon freezes a practice season that opens a few seconds later. On a
+// machine so busy that the freeze was not anchored by then it tries again with
+// more time: a freeze that was never proven does not fix the window.
+func (o *Operator) freezeSoon(ctx context.Context, corpora map[string]string, length time.Duration) ([]Frozen, error) {
+	for wait := openAfterFreeze; ; wait *= 3 {
+		opens := o.clock().UTC().Add(wait).Truncate(time.Second).Add(time.Second)
+		frozen, err := o.Freeze(ctx, FreezePlan{Corpora: corpora, Opens: opens, Closes: opens.Add(length), Practice: true})
+		if err == nil || ctx.Err() != nil || wait > time.Minute || o.clock().Before(opens) {
+			return frozen, err
+		}
+		o.progress("the freeze was not anchored before %s; freezing again with more time", opens.Format(time.TimeOnly))
+	}
 }
 
 // practiceConfig is one machine on free loopback ports. Batches are large and

@@ -35,7 +35,7 @@ func TestSection74NothingThatLeavesAnOpenSeasonDependsOnTheAnswerKey(t *testing.
 	other := *c
 	other.Key = anotherKey(t, c.Key)
 	lives := [2]*keyLife{startKeyLife(t), startKeyLife(t)}
-	opens := time.Now().UTC().Add(6 * time.Second).Truncate(time.Second)
+	opens := time.Now().UTC().Add(12 * time.Second).Truncate(time.Second)
 	var group errgroup.Group
 	for i, frozen := range []*corpus.Corpus{c, &other} {
 		group.Go(func() error { return lives[i].freeze(t.Context(), frozen, opens) })

@@ -326,3 +326,25 @@ func TestPracticeRefusesAFolderItDidNotMake(t *testing.T) {
 	require.ErrorContains(t, err, "give another --dir")
 	require.FileExists(t, filepath.Join(dir, "mine.txt"))
 }
+
+func TestAPracticeFreezeThatCameTooLateIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	_, o := lifeOf(t, filepath.Join(t.TempDir(), "data"))
+	dir, _ := secretCorpus(t, 5)
+	// A clock that is hours behind when the opening is chosen, as on a machine that
+	// stood still: the first freeze is late, the second has the right time.
+	late := true
+	real := o.clock
+	o.clock = func() time.Time {
+		if late {
+			late = false
+			return real().Add(-time.Hour)
+		}
+		return real()
+	}
+	frozen, err := o.freezeSoon(t.Context(), map[string]string{"conformite": dir}, 2*time.Hour)
+	require.NoError(t, err)
+	announced, err := o.Season(t.Context())
+	require.NoError(t, err)
+	require.False(t, frozen[0].At.After(announced.Opens), "the freeze in force was anchored before the opening")
+}

@@ -21,12 +21,12 @@ func openSeasonOf(t *testing.T) (*Server, *Operator, *Frozen) {
 	t.Helper()
 	s, o := lifeOf(t, filepath.Join(t.TempDir(), "data"))
 	dir, _ := secretCorpus(t, 4)
-	frozen, err := o.Freeze(t.Context(), freezePlan(dir, time.Now().UTC().Add(3*time.Second).Truncate(time.Second), ""))
+	frozen, err := o.freezeSoon(t.Context(), map[string]string{"conformite": dir}, time.Hour)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		now, err := o.Open(t.Context())
 		return err == nil && now.State.Reached(season.Open)
-	}, 10*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	return s, o, &frozen[0]
 }
 
