@@ -27,10 +27,7 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// Twin reports whether two words differ in case or in hyphens and underscores
-// alone, and so may be taken for each other.
-func Twin(a, b string) bool { return a != b && plain(a) == plain(b) }
-
+// plain is a word without case, hyphens, underscores and spaces.
 func plain(s string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(s))
 }

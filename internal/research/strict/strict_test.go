@@ -95,13 +95,6 @@ type result struct {
 	b   bool
 }
 
-func TestTwins(t *testing.T) {
-	t.Parallel()
-	if !strict.Twin("my-topic", "my_topic") || !strict.Twin("My-Topic", "my-topic") || strict.Twin("my-topic", "my-topic") || strict.Twin("my-topic", "my-topics") {
-		t.Error("twins differ in case or hyphens and underscores alone")
-	}
-}
-
 func TestOptionalsAndDefaults(t *testing.T) {
 	t.Parallel()
 	type doc struct {

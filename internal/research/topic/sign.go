@@ -88,7 +88,7 @@ func (d *Document) object() *canonjson.Object {
 	if len(d.Checklist) > 0 {
 		rules := make([]any, len(d.Checklist))
 		for i, c := range d.Checklist {
-			rules[i] = canonjson.NewObject("id", c.ID, "text", c.Text)
+			rules[i] = c.object()
 		}
 		pairs = append(pairs, "checklist", rules)
 	}
