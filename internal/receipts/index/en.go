@@ -109,7 +109,7 @@ func englishTexts() map[string]string {
 		"unranked.heading": "Enrolments outside the tables",
 		"unranked.text":    "DIDs that were ever bound to a common key form a single participant; its first enrolment is the one in the table. These later enrolments were scored all the same and have their reports.",
 
-		"report.page.title":       "Individual report, %s, season %d, %s",
+		"report.page.title":       "Report %s, %s, season %d",
 		"report.heading":          "Individual report",
 		"report.table":            "Table",
 		"report.unranked":         "A later enrolment of a participant that already has a row: scored, not in the table.",

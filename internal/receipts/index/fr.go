@@ -110,7 +110,7 @@ func frenchTexts() map[string]string {
 		"unranked.heading": "Inscriptions hors tableaux",
 		"unranked.text":    "Les DID qui ont été liés à une même clé forment un seul participant ; sa première inscription est celle du tableau. Ces inscriptions ultérieures ont été évaluées de la même façon et ont leurs rapports.",
 
-		"report.page.title":       "Rapport individuel, %s, saison %d, %s",
+		"report.page.title":       "Rapport %s, %s, saison %d",
 		"report.heading":          "Rapport individuel",
 		"report.table":            "Tableau",
 		"report.unranked":         "Inscription ultérieure d’un participant qui a déjà une ligne : évaluée, hors tableau.",

@@ -157,6 +157,7 @@ func parseTemplates() (map[string]*template.Template, error) {
 	shared, err := template.New("layout.html").Funcs(template.FuncMap{
 		// pair hands a template the page beside one item of it.
 		"pair":  func(p *page, item any) paired { return paired{p, item} },
+		"words": func(s string) []string { return strings.Split(s, " ") },
 		"deref": func(b *bool) bool { return *b },
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
 	if err != nil {

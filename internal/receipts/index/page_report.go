@@ -122,7 +122,7 @@ type incidentView struct {
 func (x *Index) reportPage(s *site, l language, e *edition, track, did string) (*page, error) {
 	c, n := x.catalogues[l], e.number()
 	part, en := e.rows[track][did], e.enrolment(did)
-	p := x.newPage(l, "report", reportPage(n, track, did), c.must("report.page.title", c.trackInside(track), n, shortDID(did)))
+	p := x.newPage(l, "report", reportPage(n, track, did), c.must("report.page.title", shortDID(did), c.trackInside(track), n))
 	x.startOf(p, s, n)
 	content := reportContent{
 		Season: x.seasonHead(s, l, n), Track: track, TrackTitle: c.trackTitle(track), TrackPage: p.link(trackPage(n, track, sortName)),

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -221,5 +222,28 @@ func TestSection13ACorrectedAssertionSaysWhy(t *testing.T) {
 	season := pageAt(t, x, "/fr/seasons/2.html").text()
 	if !strings.Contains(season, "publication 2") || !strings.Contains(season, strings.Repeat("1", 64)) {
 		t.Error("the season's page does not show the version and the hash of the one before")
+	}
+}
+
+func TestTitlesOfReportsDifferAndHoldNoTextOfAnOperator(t *testing.T) {
+	t.Parallel()
+	x := example(t)
+	for l, form := range map[string]string{"en": "Report %s, compliance track, season 2 · Prova", "fr": "Rapport %s, piste conformité, saison 2 · Prova"} {
+		seen := map[string]bool{}
+		for did := range x.site.Load().editions[2].rows["conformite"] {
+			got := pageAt(t, x, "/"+l+"/"+reportPage(2, "conformite", did)+".html").one(t, "title").text()
+			if got != fmt.Sprintf(form, shortDID(did)) || seen[got] {
+				t.Errorf("%s: %q", did, got)
+			}
+			seen[got] = true
+		}
+	}
+	for did, want := range map[string]string{
+		"did:key:z6MkveEZtANhS3ZCPnjsrhYsnoMtLJ5dVxqHVmfrAkoFePy5": "did:key:…AkoFePy5",
+		"did:web:model.example": "DID #26aba31e", "did:key:z6": "DID #6c612401", "": "DID #e3b0c442",
+	} {
+		if got := shortDID(did); got != want {
+			t.Errorf("%s: %q, want %q", did, got, want)
+		}
 	}
 }

@@ -50,7 +50,7 @@ func TestSection7_4ASeasonThatIsNotPublishedShowsWindowStateAndFreezeAndNoScore(
 		p := pageAt(t, x, "/en/seasons/7.html")
 		main := p.one(t, "main").text()
 		for _, want := range []string{word, "1 March 2027, 00:00:00 UTC", "30 March 2027, 23:59:59 UTC", "30 March 2027, 23:57:59 UTC",
-			"prf_20270201_000000_0a0b0c", strings.Repeat("a", 64), strings.Repeat("b", 64), strings.Repeat("c", 64), "prf_20270101_000000_0a0b0c : corpus <corrected>", "practice"} {
+			"prf_20270201_000000_0a0b0c", strings.Repeat("a", 64), strings.Repeat("b", 64), strings.Repeat("c", 64), "prf_20270101_000000_0a0b0c · corpus <corrected>", "practice"} {
 			if !strings.Contains(main, want) {
 				t.Errorf("%s: %q is missing", state, want)
 			}

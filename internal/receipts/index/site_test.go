@@ -74,6 +74,9 @@ func TestEveryPageHasLabelBindingSentenceAndLinkToLimitsAndSaysPractice(t *testi
 		if got := p.one(t, ".ai-label").text(); got != label[l] {
 			t.Errorf("%s: label %q", at, got)
 		}
+		if got := p.one(t, "p.binding").text(); !strings.Contains(got, binding[l]+" . I") {
+			t.Errorf("%s: no full stop between the sentences of %q", at, got)
+		}
 		if got := p.one(t, ".binding").one(t, "q").text(); got != binding[l] {
 			t.Errorf("%s: binding %q", at, got)
 		}

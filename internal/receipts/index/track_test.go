@@ -270,6 +270,17 @@ func TestSection7_1AReferenceRunPublishesModelVersionFrameworkAndPromptInItsColu
 			t.Errorf("cell %q lacks %q", cell.text(), want)
 		}
 	}
+	const long = "v0.0.0-20261130212128-762caf0b1c2d+dirty"
+	editEnrolment(t, files, "solver", func(o *canonjson.Object) {
+		o.Set("run", canonjson.NewObject("model", "Modelle", "version", long, "framework", "Rahmen", "prompt", "Read."))
+	})
+	cell = dataRows(pageAt(t, indexOf(t, files), "/fr/seasons/2/conformite.html").all("table.index")[0])[0][5]
+	if got := cell.one(t, "dd.clip"); got.attr("title") != long || got.text() != long || !strings.Contains(cell.one(t, "details").text(), "Version "+long) {
+		t.Errorf("a long version is not there in full: %q", cell.text())
+	}
+	if got := cell.one(t, "pre").attr("lang"); got != "en" {
+		t.Errorf("the published prompt is marked %q on a French page", got)
+	}
 	editEnrolment(t, files, "solver", func(o *canonjson.Object) { o.Set("run", canonjson.NewObject("model", 7)) })
 	_, err := newEdition("dir", bundletest.FS(files))
 	if err == nil || !strings.Contains(err.Error(), "/run/model must be a string") {
