@@ -81,7 +81,7 @@ func (k *PublicKey) Verify(domain string, payload, signature []byte) error {
 		return err
 	}
 	m := Message(domain, payload)
-	if len(m) > math.MaxUint32 || !k.key.Verify(signingContext.NewTranscriptBytes(m), sig) {
+	if uint64(len(m)) > math.MaxUint32 || !k.key.Verify(signingContext.NewTranscriptBytes(m), sig) {
 		return ErrInvalid
 	}
 	return nil

@@ -112,7 +112,7 @@ func (k *SecretKey) Public() *PublicKey { return k.public }
 func (k *SecretKey) Sign(rand io.Reader, domain string, payload []byte) ([SignatureSize]byte, error) {
 	var out [SignatureSize]byte
 	m := Message(domain, payload)
-	if len(m) > math.MaxUint32 {
+	if uint64(len(m)) > math.MaxUint32 {
 		return out, fmt.Errorf("sr25519: a message of %d bytes cannot be signed", len(m))
 	}
 	sig, err := k.pair.Sign(rand, signingContext.NewTranscriptBytes(m))
