@@ -189,6 +189,15 @@ func TestSection11Point3OfAnyFaultsTheEarliestWins(t *testing.T) {
 	})
 }
 
+func TestSection11Point3Row1ABodyOfExactlyTheLimitIsRead(t *testing.T) {
+	f := newFixture()
+	body := f.body()
+	f.raw = append(body, bytes.Repeat([]byte(" "), MaxBody-len(body))...)
+	f.passes(t, Run)
+	f.raw = append(f.raw, ' ')
+	f.refused(t, 413, "the body is longer than 2097152 bytes")
+}
+
 func TestRefusalNeverComesWithAnOutcome(t *testing.T) {
 	for i := range faults {
 		out, refusal := newFixture(faults[i].make).decide()

@@ -47,10 +47,19 @@ func TestDecision5TheArtefactsAddressIsOutsideTheSignature(t *testing.T) {
 	f := newFixture()
 	f.fields["hotkey_signature"] = f.sign()
 	first := f.passes(t, Run).Submission
-	f.fields["artifact_uri"], f.fields["architecture"] = "https://elsewhere.invalid", "label"
-	second := f.passes(t, Run).Submission
-	if first.Digest != second.Digest || first.Body == second.Body {
-		t.Errorf("digests %s %s, bodies %x %x", first.Digest, second.Digest, first.Body, second.Body)
+	bodies := map[[32]byte]bool{first.Body: true}
+	for i, change := range []func(){
+		func() { f.fields["artifact_uri"] = "https://elsewhere.invalid" },
+		func() { f.fields["architecture"] = "label" },
+		func() { throughput(f) }, // for which no address is a legal one
+		func() { f.fields["artifact_uri"] = "" },
+	} {
+		change()
+		s := f.passes(t, Run).Submission
+		if s.Digest != first.Digest || bodies[s.Body] {
+			t.Errorf("change %d: digest %s of %s, body %x seen before: %v", i, s.Digest, first.Digest, s.Body, bodies[s.Body])
+		}
+		bodies[s.Body] = true
 	}
 }
 

@@ -42,6 +42,30 @@ func TestSection14Point1StatusTellsOpenFromScorable(t *testing.T) {
 	}
 }
 
+// TestSection9ATopicIsReadyWhenOpenSealedWithHoldoutAndBaseline: each alone is
+// missing on every topic, and then the host gate refuses before the topic's own rows.
+func TestSection9ATopicIsReadyWhenOpenSealedWithHoldoutAndBaseline(t *testing.T) {
+	for name, lacks := range map[string]func(*Topic){
+		"open":     func(t *Topic) { t.Document.Status = topic.Draft },
+		"sealed":   func(t *Topic) { t.Document.Baseline.MetricsCommitment = "" },
+		"holdout":  func(t *Topic) { t.Holdout = nil },
+		"baseline": func(t *Topic) { t.Baseline = nil },
+	} {
+		f := newFixture()
+		lacks(f.host.Topics["topic-a"])
+		if !f.host.BaselineSealed() {
+			t.Errorf("without %s on one topic the other is not ready", name)
+		}
+		lacks(f.host.Topics["topic-b"])
+		if f.host.BaselineSealed() {
+			t.Errorf("without %s on either topic one is ready", name)
+		}
+		if missing := f.host.Unready(f.host.Topics["topic-a"]); len(missing) == 0 || missing[0].Text != "no open sealed topic; refuse scoring" {
+			t.Errorf("without %s: %v", name, missing)
+		}
+	}
+}
+
 func TestScorableTopicsAreThoseWhoseSubmissionsRun(t *testing.T) {
 	for _, fault := range faults {
 		f := newFixture(fault.make)
