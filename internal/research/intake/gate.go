@@ -2,7 +2,6 @@ package intake
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 
 	"github.com/prova-dev/prova/internal/research/holdout"
@@ -31,22 +30,27 @@ type Row struct {
 // Gate returns the table in its order.
 func Gate() []Row { return slices.Clone(gate) }
 
+// The statuses of the gate, of RFC 9110 and RFC 6585. This room speaks no HTTP.
 const (
-	bad         = http.StatusBadRequest
-	unsigned    = http.StatusUnauthorized
-	conflict    = http.StatusConflict
-	tooMany     = http.StatusTooManyRequests
-	unavailable = http.StatusServiceUnavailable
+	created     = 201
+	bad         = 400
+	unsigned    = 401
+	conflict    = 409
+	tooLarge    = 413
+	wrongMedia  = 415
+	wrongTypes  = 422
+	tooMany     = 429
+	unavailable = 503
 )
 
 // gate is R§11.3, top to bottom. It is never written to.
 var gate = []Row{
 	{Number: "0", Name: "address_limit", Status: tooMany, Text: "too many requests from this address", when: addressLimited},
-	{Number: "1", Name: "content_type", Status: http.StatusUnsupportedMediaType, Text: "the body must be JSON: send Content-Type: application/json", when: notJSON},
-	{Number: "1", Name: "size", Status: http.StatusRequestEntityTooLarge, Text: "the body is longer than 2097152 bytes", when: tooLong},
+	{Number: "1", Name: "content_type", Status: wrongMedia, Text: "the body must be JSON: send Content-Type: application/json", when: notJSON},
+	{Number: "1", Name: "size", Status: tooLarge, Text: "the body is longer than 2097152 bytes", when: tooLong},
 	{Number: "1", Name: "read", step: read},
 	{Number: "1", Name: "syntax", Status: bad, why: badSyntax},
-	{Number: "1", Name: "types", Status: http.StatusUnprocessableEntity, why: badContent},
+	{Number: "1", Name: "types", Status: wrongTypes, why: badContent},
 	{Number: "2", Name: "miner_hotkey", Status: bad, Text: "invalid miner_hotkey", when: badHotkey},
 	{Number: "2", Name: "artifact_digest", Status: bad, Text: "invalid artifact_digest", when: badArtifact},
 	{Number: "3", Name: "topic_id", Status: bad, Text: "topic_id is required", when: noTopicID},
@@ -79,7 +83,7 @@ var gate = []Row{
 	{Number: "19", Name: "judge_config", Status: unavailable, Host: true, why: judgeIncomplete},
 	{Number: "20", Name: "baseline", Status: unavailable, Text: "no sealed baseline recorded for this topic", Host: true, when: noBaseline},
 	{Number: "21", Name: "holdout", Status: unavailable, Host: true, why: noHoldout},
-	{Number: "22", Name: "manifest", Status: http.StatusCreated, settles: contaminated},
+	{Number: "22", Name: "manifest", Status: created, settles: contaminated},
 	{Number: "23", Name: "plan", Status: unavailable, Live: true, Host: true, why: plan},
 	{Number: "23a", Name: "hotkey_running", Status: tooMany, Text: "a run of this hotkey is in flight; one at a time", when: running},
 	{Number: "23b", Name: "queue", Status: unavailable, Text: "the queue is full; try again later", when: queueFull},
