@@ -24,24 +24,22 @@ func archiveRows() []row {
 		return row{name: "archive-" + name, section: section, rule: rule, what: what, expect: unreadable(""),
 			members: func(m []member) []member { return append(m, extra...) }}
 	}
-	renamed := func(name, what, prefix string) row {
-		return row{name: "archive-" + name, section: section, rule: rule, what: what, expect: unreadable(""),
-			members: func(m []member) []member {
-				for i := range m {
-					if m[i].header.Name == "season.json" {
-						m[i].header.Name = prefix + "season.json"
-					}
-				}
-				return m
-			}}
-	}
 	return []row{
 		with("symbolic-link", "a symbolic link results.json that leads out of the bundle", link(tar.TypeSymlink, "results.json", "/etc/hostname")),
 		with("hard-link", "results.json is a hard link to season.json", link(tar.TypeLink, "results.json", "season.json")),
 		with("named-pipe", "results.json is a named pipe", link(tar.TypeFifo, "results.json", "")),
-		renamed("absolute-name", "season.json is stored as /season.json", "/"),
-		renamed("leading-dot", "season.json is stored as ./season.json", "./"),
-		renamed("climbing-name", "season.json is stored as proofs/../season.json", "proofs/../"),
+		with("absolute-name", "a further file named /results.json", regular("/results.json", []byte("{}"))),
+		{name: "archive-leading-dot", section: section, rule: rule, what: "season.json is stored as ./season.json", expect: unreadable(""),
+			members: func(m []member) []member {
+				for i := range m {
+					if m[i].header.Name == bundle.SeasonPath {
+						m[i].header.Name = "./" + bundle.SeasonPath
+					}
+				}
+				return m
+			}},
+		with("climbing-name", "a further file named ../results.json", regular("../results.json", []byte("{}"))),
+		with("climbing-inside", "a further file named proofs/../results.json", regular("proofs/../results.json", []byte("{}"))),
 		with("name-twice", "a second file named trust.json, with other bytes", regular("trust.json", []byte("{}"))),
 		with("file-and-folder", "a folder named season.json beside the file", link(tar.TypeDir, "season.json/", "")),
 		{name: "archive-no-zstd", section: section, rule: "a bundle is a folder or a tar.zst of it", what: "bytes that are no zstd frame",
