@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -39,7 +40,7 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	}
 	d.writer.SetMaxOpenConns(1)
 	// The first connection creates the WAL, which readers need to find.
-	if err := d.writer.PingContext(ctx); err != nil {
+	if err := pingPatiently(ctx, d.writer); err != nil {
 		return nil, errors.Join(fmt.Errorf("store: cannot open SQLite file %s: %w", path, err), d.writer.Close())
 	}
 	if d.reader, err = sql.Open("sqlite", name+"?mode=ro&_pragma=query_only(1)&"+sqlitePragmas); err != nil {
@@ -47,10 +48,33 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	}
 	d.reader.SetMaxOpenConns(sqliteReaders)
 	d.reader.SetMaxIdleConns(sqliteReaders)
-	if err := d.reader.PingContext(ctx); err != nil {
+	if err := pingPatiently(ctx, d.reader); err != nil {
 		return nil, errors.Join(fmt.Errorf("store: cannot read SQLite file %s: %w", path, err), d.reader.Close(), d.writer.Close())
 	}
 	return d, nil
+}
+
+// openPatience is how long an opening waits for another one of the same file.
+const openPatience = 10 * time.Second
+
+// pingPatiently opens the first connection. The switch of a new file to WAL needs
+// the file for itself and is refused at once, without the busy timeout, while
+// another process makes the same switch: two starts at once are no fault.
+func pingPatiently(ctx context.Context, db *sql.DB) error {
+	ctx, cancel := context.WithTimeout(ctx, openPatience)
+	defer cancel()
+	for {
+		err := db.PingContext(ctx)
+		var e *sqlite.Error
+		if err == nil || !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // createPrivate makes the file readable by its owner only (it holds keys; SQLite
