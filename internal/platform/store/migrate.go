@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -53,10 +54,34 @@ func (d *DB) Migrate(ctx context.Context, room string, fsys fs.FS) error {
 	if err != nil {
 		return fmt.Errorf("store: the migrations of %s do not read: %w", room, err)
 	}
-	if _, err := p.Up(ctx); err != nil {
+	if err := d.up(ctx, p); err != nil {
 		return fmt.Errorf("store: migrating %s: %w", room, err)
 	}
 	return nil
+}
+
+// Tries of a migration on SQLite, and the pause between two.
+const (
+	migrateTries = 40
+	migratePause = 25 * time.Millisecond
+)
+
+// up applies what is missing. PostgreSQL has a lock for that. On SQLite another
+// process may apply a migration between our look at the versions and our turn;
+// each migration is one transaction, so ours then fails whole, and a second look
+// finds it applied. A migration that is broken fails every time.
+func (d *DB) up(ctx context.Context, p *goose.Provider) error {
+	for try := 1; ; try++ {
+		_, err := p.Up(ctx)
+		if err == nil || d.dialect != SQLite || try == migrateTries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(migratePause):
+		}
+	}
 }
 
 // dialectFS hands out the migration files with the template's words replaced.
