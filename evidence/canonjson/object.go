@@ -17,7 +17,7 @@ type Int string
 // NewInt returns n as an Int.
 func NewInt(n int64) Int { return Int(strconv.FormatInt(n, 10)) }
 
-// Int64 returns the integer when it lies between −2^63 and 2^63−1.
+// Int64 returns the integer when it is between −2^63 and 2^63−1.
 func (i Int) Int64() (int64, bool) {
 	n, err := strconv.ParseInt(string(i), 10, 64)
 	return n, err == nil

@@ -37,7 +37,7 @@ type SyntaxError struct {
 	// UTF-16 and UTF-32 input it counts the bytes of the same text in UTF-8.
 	Offset int64
 	// Pointer is the JSON Pointer (RFC 6901) of the innermost value in which the
-	// fault lies; empty for the whole document.
+	// fault is; empty for the whole document.
 	Pointer string
 	// Reason says what is wrong and what was expected.
 	Reason string
@@ -45,7 +45,7 @@ type SyntaxError struct {
 	cause error
 }
 
-// Error says in one line where the fault lies and what was expected there.
+// Error says in one line where the fault is and what was expected there.
 func (e *SyntaxError) Error() string {
 	where := "at byte " + strconv.FormatInt(e.Offset, 10)
 	if e.Pointer != "" {

@@ -90,7 +90,7 @@ func newBounds(from, retired time.Time) bounds {
 }
 
 // admits applies check 4: a bounded key needs a timestamp that starts in the
-// form of an instant and lies within the bounds.
+// form of an instant and is within the bounds.
 func (b bounds) admits(timestamp string) bool {
 	if b.from == "" && b.retired == "" {
 		return true
@@ -102,7 +102,7 @@ func (b bounds) admits(timestamp string) bool {
 	return at >= b.from && (b.retired == "" || at < b.retired)
 }
 
-// inTime applies check 8: the time that a third party signed lies before the
+// inTime applies check 8: the time that a third party signed is before the
 // retirement plus its grace.
 func (b bounds) inTime(witnessed time.Time) bool {
 	return b.retiredAt.IsZero() || witnessed.Before(b.retiredAt.Add(retirementGrace))

@@ -26,7 +26,7 @@ type site struct {
 	mu sync.Mutex
 	// shown is the content shown, as a key; another key means reload. Guarded by mu.
 	shown string
-	// bundles overrides where a season's published bundle lies. Guarded by mu.
+	// bundles overrides where a season's published bundle is. Guarded by mu.
 	bundles map[int64]string
 }
 

@@ -92,7 +92,7 @@ func TestSection8TheCorpusServedIsThatOfTheFreezeInForce(t *testing.T) {
 	requireServed(t, s, first)
 	require.NoError(t, s.Close())
 	s, o = lifeOf(t, data)
-	requireServed(t, s, first) // The refused one lies in the folder as the later of the two.
+	requireServed(t, s, first) // The refused one is in the folder as the later of the two.
 
 	_, err = o.Freeze(t.Context(), freezePlan(secondDir, opens, "a question was ambiguous"))
 	require.NoError(t, err)

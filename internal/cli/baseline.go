@@ -40,7 +40,7 @@ pin and topic; where the measurement names them, they must be the same. The writ
 file is what PROOF_BASELINE_FILE names. Put both hashes under baseline: of the
 topic, set its status to open and sign it.
 
---script is the baseline's script, byte for byte as it lies in the pinned image.`,
+--script is the baseline's script, byte for byte as it is in the pinned image.`,
 		Example: "  prova baseline seal --measurement measured.json --script adamw.py --topic my-topic.yaml --pin proof-pin.toml --out ~/proof/baseline.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -77,7 +77,7 @@ func secretDir(path string) (string, error) {
 		// A worktree or a submodule has a file of this name, not a folder.
 		_, err := os.Lstat(filepath.Join(at, ".git"))
 		if err == nil {
-			return "", fmt.Errorf("%s lies in the git checkout %s, where a secret is one commit away from being public; write it elsewhere", path, at)
+			return "", fmt.Errorf("%s is in the git checkout %s, where a secret is one commit away from being public; write it elsewhere", path, at)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("look for a git checkout around %s: %w", path, err)

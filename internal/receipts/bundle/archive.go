@@ -174,7 +174,7 @@ func (a *archive) addFolder(name string) error {
 	return nil
 }
 
-// child notes a name under the folder it lies in, where folders are ever listed.
+// child notes a name under the folder it is in, where folders are ever listed.
 func (a *archive) child(name string) {
 	if parent := parentOf(name); parent == submissionsDir || strings.HasPrefix(parent, submissionsDir+"/") {
 		a.children[parent] = append(a.children[parent], name[len(parent)+1:])

@@ -74,33 +74,33 @@ const (
 	submissionsDir  = "submissions"
 )
 
-// RulesPath is where the applied part of a track's rules lies.
+// RulesPath is where the applied part of a track's rules is.
 func RulesPath(track string) string { return "rules/" + track + ".json" }
 
-// RulesTextPath is where the frozen text of a track's rules lies.
+// RulesTextPath is where the frozen text of a track's rules is.
 func RulesTextPath(track string) string { return "rules/" + track + ".md" }
 
-// ManifestPath is where the manifest of a track's corpus lies.
+// ManifestPath is where the manifest of a track's corpus is.
 func ManifestPath(track string) string { return "corpora/" + track + "/manifest.json" }
 
-// CorpusFilePath is where a corpus file lies; file is the manifest's member.
+// CorpusFilePath is where a corpus file is; file is the manifest's member.
 func CorpusFilePath(track, file string) string { return "corpora/" + track + "/files/" + file }
 
-// KeyPath is where a track's opened key lies.
+// KeyPath is where a track's opened key is.
 func KeyPath(track string) string { return "keys/" + track + ".json" }
 
-// FreezePath is where a track's freeze proof lies.
+// FreezePath is where a track's freeze proof is.
 func FreezePath(track string) string { return "freeze/" + track + ".json" }
 
-// SubmissionPath is where a participant's submission for a task lies.
+// SubmissionPath is where a participant's submission for a task is.
 func SubmissionPath(did, taskID string) string {
 	return submissionsDir + "/" + did + "/" + taskID + ".json"
 }
 
-// ProofPath is where the public view of a proof lies.
+// ProofPath is where the public view of a proof is.
 func ProofPath(id string) string { return "proofs/" + id + ".json" }
 
-// LogEntryPath is where a transparency-log entry lies.
+// LogEntryPath is where a transparency-log entry is.
 func LogEntryPath(uuid string) string { return "log-entries/" + uuid + ".json" }
 
 // ValidPath reports whether name is a path of the layout of §1, so that a

@@ -71,7 +71,7 @@ func (g *Graph) Own(resource string) bool { return g.nodes[resource] == own }
 
 // Concerns reports whether an assertion on this field of a resource of the graph
 // concerns the target: always on an own resource, on a common list only when the
-// field lies in an entry that exists and names the target or one of its owners.
+// field is in an entry that exists and names the target or one of its owners.
 func (g *Graph) Concerns(resource, field string) bool {
 	kind := g.nodes[resource]
 	if kind == own {

@@ -49,7 +49,7 @@ func (e Epochs) At(t time.Time) (uint64, error) {
 }
 
 // Bounds returns the first instant of epoch n and that of the next one, and
-// false when the epoch is fixed or lies beyond the range of instants.
+// false when the epoch is fixed or is beyond the range of instants.
 func (e Epochs) Bounds(n uint64) (from, until time.Time, ok bool) {
 	const last = math.MaxInt64 / 4 // seconds, far beyond any calendar
 	if e.length == 0 || n >= uint64(last/e.length) {

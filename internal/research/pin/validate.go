@@ -185,7 +185,7 @@ func (p *Pin) CanRent() bool {
 	return strings.HasPrefix(p.EvalImageDigest, "sha256:") && len(p.EvalImageDigest) >= minRentableDigestLength
 }
 
-// TemplateAllowed reports whether a template id lies under an allowed prefix. An
+// TemplateAllowed reports whether a template id is under an allowed prefix. An
 // empty list allows all.
 func (p *Pin) TemplateAllowed(id string) bool {
 	return len(p.AllowedLiumTemplatePrefixes) == 0 ||

@@ -190,7 +190,7 @@ func (b *Baseline) Sealed() bool {
 }
 
 // OpenAt reports whether a topic takes submissions in an epoch (reference §5.9):
-// its status is open and the epoch lies in its window, both ends included.
+// its status is open and the epoch is in its window, both ends included.
 func (d *Document) OpenAt(epoch uint64) bool {
 	return d.Status == Open && d.ValidFromEpoch <= epoch && (d.ValidUntilEpoch == nil || epoch <= *d.ValidUntilEpoch)
 }

@@ -8,7 +8,7 @@ import (
 
 // Ambiguity is a place where the published rules leave two readings of a file.
 type Ambiguity struct {
-	// Resource is where it lies, Why what is ambiguous there.
+	// Resource is where it is, Why what is ambiguous there.
 	Resource, Why string
 }
 
