@@ -118,9 +118,9 @@ func (s *Service) anchorDue(ctx context.Context, now time.Time) error {
 }
 
 // anchorOnce makes one attempt, unless this process is already at it.
-func (s *Service) anchorOnce(ctx context.Context, b *batchRow) error {
+func (s *Service) anchorOnce(ctx context.Context, listed *batchRow) error {
 	done := make(chan struct{})
-	if running, busy := s.anchors.LoadOrStore(b.ID, done); busy {
+	if running, busy := s.anchors.LoadOrStore(listed.ID, done); busy {
 		select {
 		case <-running.(chan struct{}):
 		case <-ctx.Done():
@@ -128,11 +128,11 @@ func (s *Service) anchorOnce(ctx context.Context, b *batchRow) error {
 		return nil
 	}
 	defer func() {
-		s.anchors.Delete(b.ID)
+		s.anchors.Delete(listed.ID)
 		close(done)
 	}()
 	// The row may be older than the attempt that has just ended.
-	b, err := s.store.batch(ctx, b.ID)
+	b, err := s.store.batch(ctx, listed.ID)
 	if err != nil || b.State == stateAnchored {
 		return err
 	}

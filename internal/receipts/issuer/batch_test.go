@@ -349,3 +349,24 @@ func TestT8AuditPathsAgreeWithTheMerklePackage(t *testing.T) {
 		}
 	}
 }
+
+// A database that cannot be read in the middle of anchoring is an error of that
+// attempt, whatever the reason: the process goes on, and the next attempt works.
+func TestT8AnAttemptThatCannotReadItsBatchIsAnErrorAndNoPanic(t *testing.T) {
+	w, _, _ := newFaultyWorld(t)
+	ctx := context.Background()
+	id := w.issue(w.key(PlanFree))
+	_, err := w.svc.closeAll(ctx, closeRule{reason: ReasonAdmin, size: 100})
+	require.NoError(t, err)
+	rows, err := w.svc.store.closing(ctx, w.clock.now(), anchorRound)
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, w.svc.anchorOnce(gone, rows[0]), context.Canceled)
+	require.Error(t, w.svc.anchorOnce(ctx, &batchRow{ID: "batch_20260101_000000_000"}), "a batch that is not there")
+	require.NoError(t, w.svc.anchorOnce(ctx, rows[0]), "the attempt that failed has given the batch free")
+	row, err := w.svc.store.proof(ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, stateAnchored, row.Batch.State)
+}
