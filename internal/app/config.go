@@ -26,6 +26,7 @@ type Config struct {
 	Witnesses WitnessConfig   `koanf:"witnesses"`
 	Season    SeasonConfig    `koanf:"season"`
 	Index     IndexConfig     `koanf:"index"`
+	Research  ResearchConfig  `koanf:"research"`
 	Log       LogConfig       `koanf:"log"`
 
 	// Upstreams maps canonical hosts to the loopback listeners that serve them, as
@@ -171,6 +172,7 @@ func DefaultConfig() Config {
 		Witnesses: WitnessConfig{Timestamp: []string{"embedded"}, Log: "embedded"},
 		Season:    SeasonConfig{Number: 1, Host: defaultSeasonHost, RequireLog: true, AllowLocal: true},
 		Index:     IndexConfig{Contact: "disputes@prova.test"},
+		Research:  defaultResearch(),
 		Log:       LogConfig{Level: "info", Format: "text"},
 	}
 }
@@ -218,7 +220,7 @@ func (c *Config) Validate() error {
 	if c.Log.Format != "text" && c.Log.Format != "json" {
 		return fmt.Errorf("log.format = %q: want text or json", c.Log.Format)
 	}
-	return nil
+	return c.Research.validate()
 }
 
 // path resolves a path of the configuration against the data directory.

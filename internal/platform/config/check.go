@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prova-dev/prova/internal/platform/near"
 )
 
 var (
@@ -227,35 +229,10 @@ func unknown(path []string, fields map[string]reflect.StructField) error {
 		known = append(known, name)
 	}
 	slices.Sort(known)
-	best, distance := "", 1+max(2, len(key)/3)
-	for _, name := range known {
-		if d := edits(key, name); d < distance {
-			best, distance = name, d
-		}
-	}
+	best := near.Word(key, known)
 	where := strings.Join(path, ".")
 	if best == "" {
 		return fmt.Errorf("unknown key %s; known here: %s", where, strings.Join(known, ", "))
 	}
 	return fmt.Errorf("unknown key %s; did you mean %s?", where, strings.Join(append(slices.Clone(path[:len(path)-1]), best), "."))
-}
-
-// edits counts the insertions, deletions and replacements between two words.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			corner, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, corner+cost)
-		}
-	}
-	return row[len(b)]
 }

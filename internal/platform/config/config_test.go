@@ -180,3 +180,28 @@ func FuzzLoad(f *testing.F) {
 		_ = config.Load(&c, config.Sources{File: name})
 	})
 }
+
+func TestAFieldsOwnVariableRanksBetweenFileAndPrefix(t *testing.T) {
+	type own struct {
+		Research struct {
+			Pin   string   `koanf:"pin" env:"PROOF_PIN_FILE"`
+			Cap   uint32   `koanf:"cap" env:"PROOF_CAP"`
+			Ids   []string `koanf:"ids" env:"PROOF_IDS"`
+			Other string   `koanf:"other" env:"PROOF_OTHER"`
+		} `koanf:"research"`
+	}
+	text := file(t, "[research]\npin = \"file\"\nother = \"file\"\n")
+	var c own
+	require.NoError(t, config.Load(&c, config.Sources{File: text, EnvPrefix: "PROVA_",
+		Environ: environ("PROOF_PIN_FILE=named", "PROOF_IDS=a, b", "PROOF_CAP=7", "PROOF_OTHER=  ", "PROVA_RESEARCH__CAP=8")}))
+	require.Equal(t, "named", c.Research.Pin)
+	require.Equal(t, []string{"a", "b"}, c.Research.Ids)
+	require.Equal(t, uint32(8), c.Research.Cap)
+	require.Equal(t, "file", c.Research.Other, "a blank variable is unset")
+
+	err := config.Load(&c, config.Sources{EnvPrefix: "PROVA_", Environ: environ("PROOF_CAP=many")})
+	require.EqualError(t, err, "environment variable PROOF_CAP: research.cap must be an integer within bounds")
+	var plain own
+	require.NoError(t, config.Load(&plain, config.Sources{Environ: environ("PROOF_PIN_FILE=x")}))
+	require.Empty(t, plain.Research.Pin, "without a prefix the environment is not read")
+}

@@ -26,6 +26,8 @@
 //
 // The environment's form of store.url is PROVA_STORE__URL. Variables without
 // the double underscore (PROVA_API_KEY of an agent, for one) are not
-// configuration. A flag sets the key that it is named after (--store.url), or the
+// configuration. A field may name a variable of its own besides, in the tag
+// env:"PROOF_PIN_FILE", where a specification gives it a name; PROVA_… ranks above
+// it. A flag sets the key that it is named after (--store.url), or the
 // one in its annotation KeyAnnotation.
 package config

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
@@ -57,6 +58,9 @@ func Load(dst any, o Sources) error {
 		}
 	}
 	if o.EnvPrefix != "" {
+		if err := loadNamed(k, t, o); err != nil {
+			return err
+		}
 		if err := loadEnvironment(k, t, o); err != nil {
 			return err
 		}
@@ -101,6 +105,52 @@ func readFile(name string) (map[string]any, error) {
 		return nil, fmt.Errorf("config file %s, line %d, column %d: %w", name, row, column, err)
 	}
 	return nil, fmt.Errorf("config file %s: %w", name, err)
+}
+
+// loadNamed takes the variables that fields name in their env tag. A blank one is
+// unset, so that a line left empty in a unit file does not undo the file's value.
+func loadNamed(k *koanf.Koanf, t reflect.Type, o Sources) error {
+	environ := os.Environ
+	if o.Environ != nil {
+		environ = o.Environ
+	}
+	set := map[string]string{}
+	for _, pair := range environ() {
+		if name, text, ok := strings.Cut(pair, "="); ok && strings.TrimSpace(text) != "" {
+			set[name] = text
+		}
+	}
+	var faults []error
+	values := map[string]any{}
+	named(t, nil, func(name string, path []string) {
+		text, ok := set[name]
+		if !ok {
+			return
+		}
+		value, err := fromText(t, path, text)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("environment variable %s: %w", name, err))
+			return
+		}
+		values[strings.Join(path, between)] = value
+	})
+	if err := k.Load(confmap.Provider(values, between), nil); err != nil {
+		return fmt.Errorf("config: environment: %w", err)
+	}
+	return join(faults)
+}
+
+// named calls fn for each field with an env tag.
+func named(t reflect.Type, path []string, fn func(name string, path []string)) {
+	for key, f := range fieldsOf(t) {
+		below := append(slices.Clone(path), key)
+		if name := f.Tag.Get("env"); name != "" {
+			fn(name, below)
+		}
+		if f.Type.Kind() == reflect.Struct && f.Type != durationType {
+			named(f.Type, below, fn)
+		}
+	}
 }
 
 // loadEnvironment takes the variables with the prefix and a double underscore.

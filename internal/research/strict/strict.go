@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/platform/near"
 )
 
 // Error says where a document was refused and why.
@@ -94,8 +95,8 @@ func unknown(fields []Field, name, path string) error {
 	for i, f := range fields {
 		known[i] = f.Name
 	}
-	if near := nearest(name, known); near != "" {
-		return refuse(path, "unknown key; did you mean %s?", near)
+	if meant := near.Word(name, known); meant != "" {
+		return refuse(path, "unknown key; did you mean %s?", meant)
 	}
 	slices.Sort(known)
 	return refuse(path, "unknown key; known here: %s", strings.Join(known, ", "))
@@ -223,8 +224,8 @@ func Word[T ~string](words ...T) func(dst *T) Reader {
 				known[i] = string(w)
 			}
 			hint := ""
-			if near := nearest(s, known); near != "" {
-				hint = "; did you mean " + near + "?"
+			if meant := near.Word(s, known); meant != "" {
+				hint = "; did you mean " + meant + "?"
 			}
 			return refuse(path, "is %s, want one of %s%s", strconv.Quote(short(strings.ToValidUTF8(s, "�"))), strings.Join(known, ", "), hint)
 		}

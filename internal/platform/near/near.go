@@ -1,12 +1,18 @@
-package strict
+// Package near finds the known word that a misspelt one may have been meant for:
+// the "did you mean" of every refusal of an unknown key.
+package near
 
 import "strings"
 
-// nearest returns the known word that may have been meant, or "": one that
-// differs in case or in hyphens for underscores alone comes first, then the one
-// with the fewest edits.
-func nearest(word string, known []string) string {
-	if len(word) > 64 {
+// maxWord is the length in bytes of the longest word that is compared; a key of
+// a hostile document must not cost more than reading it.
+const maxWord = 64
+
+// Word returns the known word that may have been meant, or "": one that differs
+// in case or in hyphens for underscores alone comes first, then the one with the
+// fewest edits. Among equals the first of known wins.
+func Word(word string, known []string) string {
+	if len(word) > maxWord {
 		return ""
 	}
 	for _, k := range known {
@@ -15,7 +21,7 @@ func nearest(word string, known []string) string {
 		}
 	}
 	most := 1 // edits; two letters that changed places are two of them
-	if len(word) >= 5 {
+	if len(word) >= 4 {
 		most = max(2, len(word)/4)
 	}
 	best, distance := "", 1+most
