@@ -56,8 +56,12 @@ func Decode(data []byte, v any) error {
 	if p.Kind() != reflect.Pointer || p.IsNil() {
 		return fmt.Errorf("decode into %T: want a pointer", v)
 	}
-	d := &decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data))}
-	if err := d.value(p.Elem(), false); err != nil {
+	return (&decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data))}).only(p.Elem())
+}
+
+// only reads a value that nothing follows.
+func (d *decoder) only(v reflect.Value) error {
+	if err := d.value(v, false); err != nil {
 		return err
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
@@ -72,6 +76,7 @@ func Decode(data []byte, v any) error {
 type decoder struct {
 	*jsontext.Decoder
 	base  string // where the text stands in a larger one
+	tag   string // member of the outermost object that the caller has read
 	plans map[reflect.Type][]member
 }
 
@@ -229,6 +234,12 @@ func (d *decoder) object(v reflect.Value, loose bool) ([]string, error) {
 			return nil, err
 		}
 		name := t.String()
+		if d.tag != "" && name == d.tag && at == "" {
+			if _, err := d.token(); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		i := slices.IndexFunc(plan, func(m member) bool { return m.name == name })
 		if i < 0 {
 			return nil, unknown(d.base+at, name, plan)
