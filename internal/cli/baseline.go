@@ -22,7 +22,7 @@ paid for beating a number that nobody measured: a topic opens only with the hash
 the baseline's script and the commitment of its figures.`,
 		Example: "  prova baseline seal --measurement measured.json --script adamw.py --topic my-topic.yaml --pin proof-pin.toml --out ~/proof/baseline.json",
 	}
-	cmd.AddCommand(newBaselineSealCmd(env))
+	cmd.AddCommand(newBaselineSealCmd(env), newBaselineMeasureCmd(env))
 	return cmd
 }
 

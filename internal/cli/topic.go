@@ -36,6 +36,7 @@ the other format sign alike.`,
   prova topic verify ~/proof/my-topic.signed.json --pin proof-pin.toml`,
 	}
 	cmd.AddCommand(newTopicNewCmd(env), newTopicSignCmd(env), newTopicVerifyCmd(env), newTopicCanonicalCmd(env))
+	cmd.AddCommand(newTopicRemoteCmds(env)...)
 	return cmd
 }
 

@@ -102,9 +102,10 @@ type Readiness struct {
 
 // Missing is one row of the gate that refuses.
 type Missing struct {
-	Row   string `json:"row"`
-	Name  string `json:"name"`
-	Error string `json:"error"`
+	Row    string `json:"row"`
+	Name   string `json:"name"`
+	Error  string `json:"error"`
+	Detail string `json:"detail"` // what the host says beyond the text of the row; may be empty
 }
 
 // Readiness asks what a topic lacks.

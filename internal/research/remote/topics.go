@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/prova-dev/prova/internal/research/shape"
 	"github.com/prova-dev/prova/internal/research/topic"
@@ -190,19 +189,19 @@ func (c *Client) Setup(ctx context.Context, id string, approve bool, reason stri
 
 // Lifecycle is where a topic is on its way (R§16.1).
 type Lifecycle struct {
-	State      string `json:"state"`
-	SetupError string `json:"setup_error"` // empty: none
-	Events     []Move `json:"events"`
-	JSON       []byte `json:"-"`
+	State        string `json:"state"`
+	SetupRunning *bool  `json:"setup_running"` // nil: the server does not say
+	SetupError   string `json:"setup_error"`   // why the last set-up stopped; empty: none
+	Events       []Move `json:"events"`
+	JSON         []byte `json:"-"`
 }
 
 // Move is one recorded transition.
 type Move struct {
-	From      string     `json:"from"`
-	Event     string     `json:"event"`
-	To        string     `json:"to"`
-	Note      string     `json:"note"`
-	CreatedAt *time.Time `json:"created_at"`
+	From  string `json:"from"`
+	Event string `json:"event"`
+	To    string `json:"to"`
+	Note  string `json:"note"`
 }
 
 // Lifecycle asks where a topic is.
@@ -221,11 +220,9 @@ func (c *Client) Lifecycle(ctx context.Context, id string) (*Lifecycle, error) {
 
 // Measurement is the newest baseline that a topic's RLM measured (R§18).
 type Measurement struct {
-	TopicID      string     `json:"topic_id"`
-	RulesVersion uint32     `json:"rules_version"`
-	PrimaryValue *float64   `json:"primary_value"`
-	CreatedAt    *time.Time `json:"created_at"`
-	JSON         []byte     `json:"-"`
+	TopicID      string   `json:"topic_id"`
+	RulesVersion uint32   `json:"rules_version"`
+	PrimaryValue *float64 `json:"primary_value"`
 }
 
 // Measurement asks for the measured baseline of a topic. Without one the error is
@@ -239,7 +236,7 @@ func (c *Client) Measurement(ctx context.Context, id string) (*Measurement, erro
 	if err != nil {
 		return nil, err
 	}
-	m := &Measurement{JSON: a.body}
+	m := &Measurement{}
 	if err := decode(a.body, "measurement", m); err != nil {
 		return nil, err
 	}

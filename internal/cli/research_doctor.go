@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"encoding/json/v2"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/prova-dev/prova/internal/research/remote"
+	"github.com/prova-dev/prova/internal/research/topic"
+)
+
+func newResearchDoctorCmd(env *Env) *cobra.Command {
+	var f remoteFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor TOPIC",
+		Short: "Name each thing that a topic lacks before it can be scored, and what to do about it",
+		Long: `Walk the rows of the gate that look at the host and the topic, and name each one
+that would refuse a submission now, with what to do about it. A miner is told only
+the first.
+
+Exit status: 0 a submission would run, 1 something is missing.`,
+		Example: "  prova research doctor my-topic --server https://proof.example",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := f.client(env)
+			if err != nil {
+				return err
+			}
+			d, err := c.Topic(cmd.Context(), args[0])
+			if remote.IsStatus(err, http.StatusNotFound) {
+				return fmt.Errorf("%s has no topic %s: publish it with 'prova topic publish FILE'; 'prova topic list --status all' shows what is there", c.URL(), args[0])
+			}
+			if err != nil {
+				return err
+			}
+			r, err := c.Readiness(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			findings := diagnose(d, r)
+			if asJSON {
+				err = writeFindings(env, d, r, findings)
+			} else {
+				err = printFindings(env, d, findings)
+			}
+			if err == nil && len(findings) > 0 {
+				return &ExitError{Code: 1}
+			}
+			return err
+		},
+	}
+	f.add(cmd, false)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as one JSON object")
+	return cmd
+}
+
+// finding is one thing that is missing.
+type finding struct {
+	Row   string `json:"row"`
+	Name  string `json:"name"`
+	Error string `json:"error"`
+	Do    string `json:"do"`
+}
+
+// diagnose lists what stands between a submission and its run, in the order of the
+// gate: the topic's own status first, which no row about the host looks at.
+func diagnose(d *topic.Document, r *remote.Readiness) []finding {
+	var list []finding
+	switch d.Status {
+	case topic.Draft:
+		list = append(list, finding{"5", "topic_open", "topic is not open", "it is a draft: set it up ('prova topic setup " + d.ID + "'), seal its baseline ('prova topic seal'), publish it open"})
+	case topic.Closed:
+		list = append(list, finding{"5", "topic_open", "topic is not open", "it is closed; publish a topic with another id"})
+	}
+	for _, m := range r.Missing {
+		do, known := advice[m.Name]
+		if !known {
+			do = "the server knows more about this than this build; read its log"
+		}
+		text := m.Error
+		if m.Detail != "" {
+			text += " (" + m.Detail + ")"
+		}
+		list = append(list, finding{remote.Printable(m.Row), remote.Printable(m.Name), remote.Printable(text), do})
+	}
+	if len(list) == 0 && !r.Scorable {
+		window := fmt.Sprintf("from epoch %d", d.ValidFromEpoch)
+		if d.ValidUntilEpoch != nil {
+			window += fmt.Sprintf(" to %d", *d.ValidUntilEpoch)
+		}
+		list = append(list, finding{"5", "topic_open", "topic is not open", "its window is " + window + "; 'prova research status' shows the current epoch"})
+	}
+	return list
+}
+
+// advice says what to do about each row of the gate that looks at the host.
+var advice = map[string]string{
+	"sealed_topic":     "no open topic has seal, holdout and baseline on this host; put its records into PROOF_HOLDOUT_FILE and its measurement into PROOF_BASELINE_FILE, then reload the host (SIGHUP)",
+	"inference_offer":  "make the judge's offer with 'prova offer inference', name it in PROOF_INFERENCE_OFFER_FILE, reload the host",
+	"pinned_digest":    "set eval_image_digest in the pin (PROOF_PIN_FILE) to the digest of the published image, and restart; never make one up",
+	"live_scorer":      "wire a scorer: PROOF_VM_ORCHESTRATOR_URL, PROOF_VM_ORCHESTRATOR_TOKEN_FILE and PROOF_VM_RUNNER_CUSTOM_IDS for custom topics, the LIUM_ variables for nll and throughput",
+	"harvest_weights":  "put the weights of the proxy model into the folder of PROOF_PROXY_MODEL_DIR",
+	"harvest_shards":   "put each shard of the holdout into PROOF_HOLDOUT_STORE, as a file named by its content_sha256",
+	"harvest_ssh_key":  "name the ssh public key in LIUM_SSH_PUBLIC_KEY_FILE",
+	"judge_key":        "put the judge's API key into a file of mode 0600 and name it in PROOF_INFERENCE_API_KEY_FILE",
+	"executor_offer":   "make the executor's offer with 'prova offer executor', name it in PROOF_EVAL_EXECUTOR_OFFER_FILE or post it to /v1/admin/proof/executor",
+	"scorer_ready":     "custom: register the topic's custom_id in PROOF_VM_RUNNER_CUSTOM_IDS and see that the orchestrator's token file and PROOF_RLM_VM_IMAGE_DIGEST are set; nll and throughput: wire the harvest",
+	"inference_serves": "the topic asks for another judge than the live offer: make an offer that fits its inference{…}, or sign the topic again",
+	"executor_serves":  "the topic requires another executor offer (eval_executor.require_offer_commitment): offer that one, or sign the topic again",
+	"judge_config":     "no model, token cap or origin comes out of topic, pin and offer: name the model in the topic or the pin, the origin in the offer",
+	"baseline":         "put the topic's measurement ('prova topic seal' or 'prova baseline seal' writes it) into PROOF_BASELINE_FILE and reload the host; it must be the one that the topic was signed with",
+	"holdout":          "put the topic's records into PROOF_HOLDOUT_FILE and reload the host; 'prova holdout verify FILE --topic TOPIC' says whether they match",
+	"plan":             "the rent of a run cannot be planned: check PROOF_HARVEST_TEMPLATE_ID, PROOF_HARVEST_GPU_COUNT and PROOF_HARVEST_DEADLINE_SECS against the pin and the topic's eval_executor",
+}
+
+func printFindings(env *Env, d *topic.Document, findings []finding) error {
+	if len(findings) == 0 {
+		_, err := fmt.Fprintf(env.Stdout, "topic %s: ready, a submission would run\n", d.ID)
+		return err
+	}
+	for _, f := range findings {
+		if _, err := fmt.Fprintf(env.Stdout, "row %-4s %s: %s\n  do: %s\n", f.Row, f.Name, f.Error, f.Do); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(env.Stdout, "topic %s: not ready, %d missing\n", d.ID, len(findings))
+	return err
+}
+
+func writeFindings(env *Env, d *topic.Document, r *remote.Readiness, findings []finding) error {
+	if findings == nil {
+		findings = []finding{}
+	}
+	data, err := json.Marshal(struct {
+		TopicID  string    `json:"topic_id"`
+		Status   string    `json:"status"`
+		Scorable bool      `json:"scorable"`
+		Missing  []finding `json:"missing"`
+	}{d.ID, string(d.Status), r.Scorable && len(findings) == 0, findings})
+	if err != nil {
+		return err
+	}
+	return writeJSON(env, data)
+}

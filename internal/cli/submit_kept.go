@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/prova-dev/prova/evidence/sr25519"
+	"github.com/prova-dev/prova/internal/research/intake"
+)
+
+const keptFormat = "prova-submission/1"
+
+// keptFile holds the body of a submission until its row is there, so that whoever
+// sends it again rejoins the run instead of starting a second one (decision 6).
+type keptFile struct {
+	dir  string // empty: below XDG_STATE_HOME
+	env  *Env
+	path string
+}
+
+type keptSubmission struct {
+	Format string         `json:"format"`
+	Server string         `json:"server"`
+	Body   jsontext.Value `json:"body"`
+}
+
+// take returns the kept body when it is of exactly this submission to this server,
+// else a newly signed one that it keeps first: a body that is sent and then lost
+// could not be rejoined.
+func (k *keptFile) take(s *submission, server string, key *sr25519.SecretKey, fresh bool) (body []byte, rejoins bool, err error) {
+	if err := k.locate(s.digest()); err != nil {
+		return nil, false, err
+	}
+	if !fresh {
+		if body := k.read(s, server); body != nil {
+			return body, true, nil
+		}
+	}
+	var nonce [32]byte
+	if _, err := rand.Read(nonce[:]); err != nil {
+		return nil, false, err
+	}
+	s.Nonce = hex.EncodeToString(nonce[:])
+	signature, err := key.Sign(rand.Reader, intake.Domain, s.Payload())
+	if err != nil {
+		return nil, false, err
+	}
+	if body, err = s.body(hex.EncodeToString(signature[:])); err != nil {
+		return nil, false, err
+	}
+	data, err := json.Marshal(keptSubmission{keptFormat, server, body})
+	if err != nil {
+		return nil, false, err
+	}
+	return body, false, writeSecret(k.path, append(data, '\n'))
+}
+
+func (k *keptFile) locate(digest string) error {
+	dir := k.dir
+	if dir == "" {
+		state := k.env.Getenv("XDG_STATE_HOME")
+		if !filepath.IsAbs(state) {
+			home := k.env.Getenv("HOME")
+			if home == "" {
+				return errors.New("neither XDG_STATE_HOME nor HOME is set; name a folder for kept submissions with --state")
+			}
+			state = filepath.Join(home, ".local", "state")
+		}
+		dir = filepath.Join(state, "prova", "submissions")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("folder of kept submissions: %w", err)
+	}
+	k.path = filepath.Join(dir, digest+".json")
+	return nil
+}
+
+// read returns the kept body of this very submission, nil for any other: one with
+// another claim, address or server, one that was cut off, one that was edited. The
+// nonce of a body that is not reused was used once at most, as it should be.
+func (k *keptFile) read(s *submission, server string) []byte {
+	data, err := os.ReadFile(k.path)
+	if err != nil {
+		return nil
+	}
+	var kept keptSubmission
+	if json.Unmarshal(data, &kept) != nil || kept.Format != keptFormat || kept.Server != server {
+		return nil
+	}
+	r, err := intake.Parse(kept.Body)
+	if err != nil || r.HotkeySignature == nil || r.SubmitNonce == nil || r.ArtifactURI == nil {
+		return nil
+	}
+	same := r.MinerHotkey == s.Hotkey && r.ArtifactDigest == s.ArtifactDigest && r.TopicID == s.TopicID &&
+		r.DeclaredFLOPs == s.DeclaredFLOPs && r.Claim == s.Claim && *r.ArtifactURI == s.uri && r.Architecture == s.architecture &&
+		slices.Equal(r.Manifest.ContentHashes, s.Manifest.ContentHashes) && slices.Equal(r.Manifest.DatasetIDs, s.Manifest.DatasetIDs)
+	signed := s.Signed
+	signed.Nonce = *r.SubmitNonce
+	if !same || signed.Verify(*r.HotkeySignature) != nil {
+		return nil
+	}
+	s.Nonce = signed.Nonce
+	return kept.Body
+}
+
+// forget removes what is kept: its row is there.
+func (k *keptFile) forget() error {
+	if err := os.Remove(k.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,531 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/prova-dev/prova/evidence/sr25519"
+	"github.com/prova-dev/prova/internal/research/remote"
+	"github.com/prova-dev/prova/internal/research/strict"
+	"github.com/prova-dev/prova/internal/research/topic"
+)
+
+// newTopicRemoteCmds are the steps of a topic's way that a control plane takes
+// part in.
+func newTopicRemoteCmds(env *Env) []*cobra.Command {
+	rules := &cobra.Command{
+		Use:     "rules",
+		Short:   "Show or replace the anti-cheat rules of a topic",
+		Example: "  prova topic rules show my-topic\n  prova topic rules edit my-topic --rules rules.yaml --token-file ~/proof/admin.token",
+	}
+	rules.AddCommand(newTopicRulesShowCmd(env), newTopicRulesEditCmd(env))
+	return []*cobra.Command{
+		newTopicPublishCmd(env), newTopicListCmd(env), newTopicShowCmd(env), newTopicSetupCmd(env), rules, newTopicSealCmd(env), newTopicCloseCmd(env),
+	}
+}
+
+func newTopicPublishCmd(env *Env) *cobra.Command {
+	var f remoteFlags
+	var pinFile string
+	cmd := &cobra.Command{
+		Use:   "publish FILE",
+		Short: "Send a signed topic to its control plane",
+		Long: `Send a signed topic to its control plane, which validates and verifies it, reads
+its holdout and baseline again and stores it as a new version. With --pin, or
+` + pinVariable + `, the same checks are made here first.
+
+A topic whose baseline was measured by its RLM opens with this: the host compares
+the seal with its own measurement before anything is written.`,
+		Example: "  prova topic publish ~/proof/my-topic.signed.json --token-file ~/proof/admin.token --server https://proof.example",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := readNamedTopic(env, args[0])
+			if err != nil {
+				return err
+			}
+			if d.Signature == "" {
+				return fmt.Errorf("%s is not signed; run 'prova topic sign %s' first", args[0], args[0])
+			}
+			if pinFile != "" || env.Getenv(pinVariable) != "" {
+				p, err := loadPinFile(env, pinFile)
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(d.Validate(p, anyRunner), d.Verify(p)); err != nil {
+					return fmt.Errorf("%s: %w", args[0], hinted(err))
+				}
+			}
+			c, err := f.admin(env)
+			if err != nil {
+				return err
+			}
+			return publish(cmd.Context(), env, c, d)
+		},
+	}
+	f.add(cmd, true)
+	cmd.Flags().StringVar(&pinFile, "pin", "", "pin file to check against first; without it the one of "+pinVariable+", if any")
+	return cmd
+}
+
+func publish(ctx context.Context, env *Env, c *remote.Client, d *topic.Document) error {
+	stored, err := c.Publish(ctx, d)
+	if err != nil {
+		return err
+	}
+	if stored.Signature != d.Signature {
+		return fmt.Errorf("%s answers with another document than was sent: its signature differs", c.URL())
+	}
+	fmt.Fprintf(env.Stdout, "topic       %s\nstatus      %s\npublished   %s\n", stored.ID, stored.Status, c.URL())
+	if stored.Status != topic.Open {
+		return nil
+	}
+	r, err := c.Readiness(ctx, stored.ID)
+	switch {
+	case err != nil:
+		fmt.Fprintf(env.Stderr, "note        its readiness could not be read: %s\n", oneLine(err.Error()))
+	case !r.Scorable:
+		fmt.Fprintf(env.Stderr, "note        open, and not scorable yet: 'prova research doctor %s' names what is missing\n", stored.ID)
+	}
+	return nil
+}
+
+func newTopicListCmd(env *Env) *cobra.Command {
+	var f remoteFlags
+	var status string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the topics of a control plane",
+		Example: "  prova topic list --server https://proof.example\n  prova topic list --status all",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch status {
+			case "open", "draft", "closed", "all":
+			default:
+				return usageError("--status %q: want open, draft, closed or all", status)
+			}
+			c, err := f.client(env)
+			if err != nil {
+				return err
+			}
+			asked := status
+			if status == "open" {
+				asked = "" // What every control plane lists, whether it knows other lists or not.
+			}
+			docs, data, err := c.Topics(cmd.Context(), asked)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(env, data)
+			}
+			for _, d := range docs {
+				if _, err := fmt.Fprintf(env.Stdout, "%s  %s  %s  %s  %s\n", remote.Printable(d.ID), d.Status, d.Metric.Family, d.PayoutMode, title(d.Statement)); err != nil {
+					return err
+				}
+			}
+			if len(docs) == 0 {
+				fmt.Fprintln(env.Stderr, "no topics")
+			}
+			return nil
+		},
+	}
+	f.add(cmd, false)
+	cmd.Flags().StringVar(&status, "status", "open", "open, draft, closed or all")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer as it is")
+	completes(cmd, "status", "open", "draft", "closed", "all")
+	return cmd
+}
+
+// title is a statement in a line.
+func title(statement string) string {
+	const most = 72
+	runes := []rune(strings.Join(strings.Fields(remote.Printable(statement)), " "))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return string(runes)
+}
+
+func newTopicShowCmd(env *Env) *cobra.Command {
+	var f remoteFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show a topic of a control plane, what it pays for and what it takes to pass",
+		Example: "  prova topic show my-topic --server https://proof.example",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := f.client(env)
+			if err != nil {
+				return err
+			}
+			d, err := c.Topic(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				text, err := d.JSON()
+				if err != nil {
+					return err
+				}
+				return writeJSON(env, text)
+			}
+			_, err = env.Stdout.Write([]byte(remoteText(topicLines(d))))
+			return err
+		},
+	}
+	f.add(cmd, false)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the document, signature included")
+	return cmd
+}
+
+func topicLines(d *topic.Document) []line {
+	m := &d.Metric
+	window := fmt.Sprintf("from epoch %d", d.ValidFromEpoch)
+	if d.ValidUntilEpoch != nil {
+		window += fmt.Sprintf(" to %d", *d.ValidUntilEpoch)
+	}
+	metric := fmt.Sprintf("%s, %s (%s, %s)", m.Family, m.Primary, m.Direction, m.Unit)
+	if m.CustomID != "" {
+		metric += ", custom id " + m.CustomID
+	}
+	win := fmt.Sprintf("better than the sealed value by a share of %v", m.EpsilonRel)
+	if m.Family == topic.NLL {
+		win = fmt.Sprintf("lower than the sealed value by %v", d.EpsilonNLL)
+	}
+	seal := "not sealed: it cannot open"
+	if d.Baseline.Sealed() {
+		seal = "sealed, script " + d.Baseline.ScriptSHA256
+	}
+	lines := []line{
+		{"topic", d.ID}, {"status", string(d.Status)}, {"window", window}, {"statement", d.Statement}, {"payout", string(d.PayoutMode)},
+		{"metric", metric}, {"to pass", win}, {"scored on", d.Validation.ScoreOn}, {"accepted if", d.Validation.AcceptIf},
+		{"rejected if", d.Validation.RejectIf}, {"budget", fmt.Sprintf("%d operations", d.FLOPsBudget)}, {"baseline", seal},
+		{"holdout", fmt.Sprintf("%d records, commitment %s", d.HoldoutSize, d.HoldoutCommitment)},
+	}
+	if d.Constraints.FirecrackerRequired {
+		lines = append(lines, line{"sandbox", "firecracker required"})
+	}
+	for _, rule := range d.Checklist {
+		lines = append(lines, line{"rule", rule.ID + ": " + rule.Text})
+	}
+	return lines
+}
+
+func newTopicRulesShowCmd(env *Env) *cobra.Command {
+	var f remoteFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show the rules that a checklist is held to now",
+		Example: "  prova topic rules show my-topic",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := f.client(env)
+			if err != nil {
+				return err
+			}
+			rules, data, err := c.Rules(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(env, data)
+			}
+			return printRules(env, rules)
+		},
+	}
+	f.add(cmd, false)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer as it is")
+	return cmd
+}
+
+func printRules(env *Env, rules *topic.RuleSet) error {
+	digest, err := rules.Digest()
+	if err != nil {
+		return err
+	}
+	lines := []line{{"topic", rules.TopicID}, {"version", fmt.Sprintf("%d, source %s", rules.Version, rules.Source)}, {"digest", fmt.Sprintf("%x", digest)}}
+	for _, rule := range rules.Rules {
+		lines = append(lines, line{"rule", rule.ID + ": " + rule.Text})
+	}
+	_, err = env.Stdout.Write([]byte(remoteText(lines)))
+	return err
+}
+
+func newTopicRulesEditCmd(env *Env) *cobra.Command {
+	var f remoteFlags
+	var file string
+	cmd := &cobra.Command{
+		Use:   "edit ID",
+		Short: "Store a new version of a topic's rules, written by the operator",
+		Long: `Store a new version of a topic's rules. --rules is a list of {id, text} in YAML or
+JSON, or an object with the one key rules; "-" is standard input.
+
+A baseline that was measured under older rules cannot seal a topic: measure again
+with 'prova topic setup'.`,
+		Example: "  prova topic rules edit my-topic --rules rules.yaml --token-file ~/proof/admin.token",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if file == "" {
+				return usageError("--rules is missing: name the file of the rules, or - for standard input")
+			}
+			items, err := readRules(env, file)
+			if err != nil {
+				return err
+			}
+			c, err := f.admin(env)
+			if err != nil {
+				return err
+			}
+			rules, err := c.EditRules(cmd.Context(), args[0], items)
+			if err != nil {
+				return err
+			}
+			return printRules(env, rules)
+		},
+	}
+	f.add(cmd, true)
+	cmd.Flags().StringVar(&file, "rules", "", "file of the rules, in YAML or JSON")
+	return cmd
+}
+
+func readRules(env *Env, file string) ([]topic.ChecklistItem, error) {
+	in := env.Stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, strict.MaxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	v, err := strict.YAML(data) // JSON is YAML too.
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var items []topic.ChecklistItem
+	read := strict.List(&items, func(item *topic.ChecklistItem) strict.Reader {
+		return strict.Object(strict.Key("id", strict.String(&item.ID)), strict.Key("text", strict.String(&item.Text)))
+	})
+	if _, list := v.([]any); !list {
+		read = strict.Object(strict.Key("rules", read))
+	}
+	if err := read(v, ""); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(items) == 0 {
+		return nil, fmt.Errorf("%s has no rule; a topic needs one at least", file)
+	}
+	if field, why := topic.CheckRules(items); why != "" {
+		return nil, fmt.Errorf("%s: %s: %s", file, field, why)
+	}
+	return items, nil
+}
+
+func newTopicCloseCmd(env *Env) *cobra.Command {
+	var f remoteFlags
+	var secret string
+	cmd := &cobra.Command{
+		Use:   "close ID",
+		Short: "Sign a published topic as closed and publish it",
+		Long: `Take a published topic, set its status to closed, sign it and publish it. Only a
+document that carries a signature of the same key is signed again, so that nothing
+else of it can have changed. Runs in flight end; a closed topic does not open again.`,
+		Example: "  prova topic close my-topic --secret ~/proof/topic.key --token-file ~/proof/admin.token",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if secret == "" {
+				return usageError("--secret is missing: name the file of the topic key's secret")
+			}
+			key, err := sr25519.ReadSecret(secret)
+			if err != nil {
+				return err
+			}
+			c, err := f.admin(env)
+			if err != nil {
+				return err
+			}
+			d, err := c.Topic(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if d.Status == topic.Closed {
+				_, err := fmt.Fprintf(env.Stdout, "topic       %s\nstatus      closed already\n", d.ID)
+				return err
+			}
+			if err := d.VerifyKey(key.Public()); err != nil {
+				return fmt.Errorf("the topic at %s is not signed by the key of %s, and is not signed again: %w", c.URL(), secret, err)
+			}
+			d.Status = topic.Closed
+			if err := d.Sign(rand.Reader, key); err != nil {
+				return err
+			}
+			return publish(cmd.Context(), env, c, d)
+		},
+	}
+	f.add(cmd, true)
+	cmd.Flags().StringVar(&secret, "secret", "", "file of the topic key's secret, 32 raw bytes or 64 hex characters, mode 0600")
+	return cmd
+}
+
+type topicSetupFlags struct {
+	remoteFlags
+	approve, wait bool
+	decline       string
+	every         time.Duration
+}
+
+func newTopicSetupCmd(env *Env) *cobra.Command {
+	var f topicSetupFlags
+	cmd := &cobra.Command{
+		Use:   "setup ID",
+		Short: "Answer the owner's question and have a custom topic's rules and baseline made",
+		Long: `Show what the owner of a custom topic approves: what it asks for, and the most that
+is spent. With --approve its VM is provisioned, its RLM writes the rules and measures
+the baseline; --decline REASON puts it back to draft. Without either nothing happens.
+
+The ceremony goes on at the host by itself and resumes where it stood. --wait shows
+each step until the baseline is measured. Exit status 1 when a step failed.`,
+		Example: `  prova topic setup my-topic --token-file ~/proof/admin.token
+  prova topic setup my-topic --approve --wait --token-file ~/proof/admin.token`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			declined := cmd.Flags().Changed("decline")
+			switch {
+			case f.approve && declined:
+				return usageError("--approve and --decline exclude each other")
+			case declined && strings.TrimSpace(f.decline) == "":
+				return usageError("--decline: say why, in a sentence")
+			case f.wait && declined:
+				return usageError("--wait waits for a baseline, and --decline asks for none")
+			case f.every <= 0:
+				return usageError("--every %s must be longer than nothing", f.every)
+			}
+			c, err := f.admin(env)
+			if err != nil {
+				return err
+			}
+			return runTopicSetup(cmd.Context(), env, c, &f, args[0], declined)
+		},
+	}
+	f.add(cmd, true)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.approve, "approve", false, "approve what is shown")
+	flags.StringVar(&f.decline, "decline", "", "decline what is shown, for this `REASON`")
+	flags.BoolVar(&f.wait, "wait", false, "show each step until the baseline is measured")
+	flags.DurationVar(&f.every, "every", 2*time.Second, "time between two looks of --wait")
+	return cmd
+}
+
+func runTopicSetup(ctx context.Context, env *Env, c *remote.Client, f *topicSetupFlags, id string, declined bool) error {
+	if !f.approve && !declined && !f.wait {
+		shown, err := c.Presend(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := writeJSON(env, shown); err != nil {
+			return err
+		}
+		fmt.Fprintf(env.Stderr, "note        nothing was done: --approve provisions its VM and measures the baseline, --decline REASON puts it back to draft\n")
+		return nil
+	}
+	before, err := c.Measurement(ctx, id)
+	if err != nil && !remote.IsStatus(err, http.StatusNotFound) {
+		return err
+	}
+	seen := 0
+	if life, err := c.Lifecycle(ctx, id); err == nil {
+		seen = len(life.Events)
+	}
+	if f.approve || declined {
+		state, err := c.Setup(ctx, id, f.approve, f.decline)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(env.Stdout, "topic       %s\nstate       %s\n", id, remote.Printable(state))
+	}
+	if !f.wait {
+		return nil
+	}
+	w := setupWait{env: env, client: c, id: id, seen: seen, before: before, asked: f.approve}
+	return w.run(ctx, f.every)
+}
+
+// setupWait follows the ceremony of one topic.
+type setupWait struct {
+	env    *Env
+	client *remote.Client
+	id     string
+	seen   int                 // events that were there before
+	before *remote.Measurement // nil: none
+	asked  bool                // this command started it: an older baseline is not its end
+}
+
+func (w *setupWait) run(ctx context.Context, every time.Duration) error {
+	const patience = 30
+	for failures := 0; ; {
+		done, err := w.look(ctx)
+		var refusal *remote.Refusal
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("%w; the ceremony goes on at the host, --wait without --approve follows it again", ctx.Err())
+		case errors.Is(err, remote.ErrUnreachable) || errors.As(err, &refusal) && refusal.Temporary():
+			if failures++; failures >= patience {
+				return fmt.Errorf("%d looks in a row failed, the last one: %w", failures, err)
+			}
+		case err != nil || done:
+			return err
+		default:
+			failures = 0
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(every):
+		}
+	}
+}
+
+func (w *setupWait) look(ctx context.Context) (done bool, err error) {
+	life, err := w.client.Lifecycle(ctx, w.id)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range life.Events[min(w.seen, len(life.Events)):] {
+		fmt.Fprintf(w.env.Stderr, "%s\n", strings.TrimSpace(remote.Printable(fmt.Sprintf("%s: %s → %s  %s", e.Event, e.From, e.To, e.Note))))
+		w.seen++
+		if e.To == "draft" && w.asked {
+			return false, fmt.Errorf("the set-up of %s failed: %s %s", w.id, remote.Printable(e.Event), remote.Printable(firstOf(life.SetupError, e.Note)))
+		}
+	}
+	if life.SetupError != "" {
+		return false, fmt.Errorf("the set-up of %s stopped at %s: %s; run it again, it resumes there", w.id, remote.Printable(life.State), remote.Printable(life.SetupError))
+	}
+	m, err := w.client.Measurement(ctx, w.id)
+	if err != nil && !remote.IsStatus(err, http.StatusNotFound) {
+		return false, err
+	}
+	running := life.SetupRunning == nil || *life.SetupRunning
+	if err != nil || w.asked && w.before != nil && m.RulesVersion <= w.before.RulesVersion {
+		if !running {
+			return false, fmt.Errorf("the set-up of %s is not running: the topic is %s; --approve goes on from there", w.id, remote.Printable(life.State))
+		}
+		return false, nil
+	}
+	_, err = fmt.Fprintf(w.env.Stdout, "baseline    %v, measured under rules version %d\nnote        'prova topic seal' seals it\n", *m.PrimaryValue, m.RulesVersion)
+	return true, err
+}
