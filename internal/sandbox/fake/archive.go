@@ -16,9 +16,12 @@ import (
 const (
 	// MaxArchive is the size in bytes of the largest archive that is read.
 	MaxArchive = 64 << 20
-	// maxEntries bounds the files and folders of an archive, maxPath the bytes of a path.
+	// maxEntries bounds the files and folders of an archive, maxPath the bytes of a
+	// path: an artefact's zip has it below artifact/, and its names end at 256 (R§20).
 	maxEntries = 4096
-	maxPath    = 256
+	maxPath    = 256 - len("artifact/")
+	// block is what a tar is a multiple of.
+	block = 512
 )
 
 // readArchive returns the regular files of an artefact in the order of the
@@ -40,6 +43,7 @@ func readArchive(archive []byte) ([]wire.File, error) {
 	var files []wire.File
 	seen := make(map[string]bool)
 	content := false
+	end := 0 // Of the last entry, its padding included.
 	for entries := 0; ; entries++ {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -54,6 +58,11 @@ func readArchive(archive []byte) ([]wire.File, error) {
 		if entries == maxEntries {
 			return nil, fmt.Errorf("the artefact has more than %d entries", maxEntries)
 		}
+		at := len(archive) - rest.Len() // Where the content begins: nothing is read ahead.
+		if h.Size < 0 || h.Size > int64(rest.Len()) {
+			return nil, fmt.Errorf("the artefact is cut off inside %.80q", h.Name)
+		}
+		end = (at + int(h.Size) + block - 1) / block * block
 		if comment(h) {
 			continue
 		}
@@ -76,10 +85,13 @@ func readArchive(archive []byte) ([]wire.File, error) {
 			return nil, fmt.Errorf("the artefact is broken inside %q: %w", name, err)
 		}
 		content = content || len(data) > 0
-		files = append(files, wire.File{Path: name, Bytes: data, Executable: h.Mode&0o100 != 0})
+		files = append(files, wire.File{Path: name, Bytes: data, Executable: h.Mode&0o111 != 0})
 	}
-	if tail := archive[len(archive)-rest.Len():]; len(bytes.Trim(tail, "\x00")) > 0 {
-		return nil, fmt.Errorf("the artefact goes on for %d bytes after the end of the tar", len(tail))
+	if len(archive)-rest.Len() != end+2*block {
+		return nil, fmt.Errorf("the artefact is cut off: the two blocks of zeros at byte %d that end a tar are not there", end)
+	}
+	if tail := archive[end:]; len(bytes.Trim(tail, "\x00")) > 0 {
+		return nil, fmt.Errorf("the artefact goes on for %d bytes after the end of the tar", len(tail)-2*block)
 	}
 	if !content {
 		return nil, errors.New("the artefact has no file content: no regular file with at least one byte")

@@ -3,6 +3,7 @@ package fake
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -96,6 +97,7 @@ func (f *fetcher) get(ctx context.Context, u *url.URL) ([]byte, error) {
 // errors.
 func fetchFault(ctx context.Context, err error) error {
 	var network net.Error
+	var certificate *tls.CertificateVerificationError
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -103,6 +105,8 @@ func fetchFault(ctx context.Context, err error) error {
 		return errEgress
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("the connection broke before the end of the file")
+	case errors.As(err, &certificate):
+		return errors.New("its certificate is not trusted")
 	case errors.As(err, &network) && network.Timeout():
 		return errors.New("it did not answer in time")
 	default:
