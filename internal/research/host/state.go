@@ -1,0 +1,244 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/prova-dev/prova/internal/research/intake"
+	"github.com/prova-dev/prova/internal/research/ledger"
+	"github.com/prova-dev/prova/internal/research/offer"
+	"github.com/prova-dev/prova/internal/research/topic"
+)
+
+// state is what the host knows at one moment: replaced, never changed.
+type state struct {
+	host  *intake.Host
+	begun bool // false before the genesis of epochs
+	files *holding
+	// faults says of each topic why its holdout or its baseline is not there.
+	faults map[string]fault
+	// seen is the newest version of each stored topic, taken or not.
+	seen map[string]uint32
+}
+
+// fault is empty where nothing is wrong. What is logged of a holdout says more than
+// what is shown.
+type fault struct{ holdout, holdoutLogged, baseline string }
+
+// view returns what the host knows now, in the epoch of now.
+func (h *Host) view() *state {
+	s := h.known.Load()
+	epoch, err := h.o.Epochs.At(h.o.Now())
+	begun := err == nil
+	if s.host.Epoch == epoch && s.begun == begun {
+		return s
+	}
+	next, host := *s, *s.host
+	host.Epoch = epoch
+	next.host, next.begun = &host, begun
+	h.known.CompareAndSwap(s, &next)
+	return &next
+}
+
+// live is the host of a state with what must be looked at each time: the runners,
+// what the harvest has staged, the judge's key (R§15.4).
+func (h *Host) live(ctx context.Context, s *state) *intake.Host {
+	host := *s.host
+	host.JudgeKey = h.o.Files.keyed()
+	if h.o.Harvest != nil {
+		facts := h.o.Harvest.Facts()
+		host.Harvest = &facts
+	}
+	if h.o.Engine == nil {
+		return &host
+	}
+	host.Custom = custom(h.o.Engine.Runners(ctx))
+	host.Topics = make(map[string]*intake.Topic, len(s.host.Topics))
+	for id, t := range s.host.Topics {
+		host.Topics[id] = h.scored(t)
+	}
+	return &host
+}
+
+// scored returns a topic with what its scorer says about it now.
+func (h *Host) scored(t *intake.Topic) *intake.Topic {
+	if h.o.Engine == nil || t.Document.Metric.Family != topic.Custom {
+		return t
+	}
+	now := *t
+	now.ScorerFault = h.driverFault()
+	if now.ScorerFault == "" {
+		now.ScorerFault = h.o.Engine.TopicFault(t.Document)
+	}
+	return &now
+}
+
+// driverFault says why a production host takes nothing from the orchestrator that
+// answered last (decision 12): a driver that isolates nothing, or less than a
+// microVM on hardware.
+func (h *Host) driverFault() string {
+	health := h.setups.health.Load()
+	if !h.o.Production || health == nil {
+		return ""
+	}
+	for _, driver := range []string{"fake", "process", "gvisor", "local", "standin", "stand-in", "tcg"} {
+		if strings.Contains(strings.ToLower(health.Hypervisor), driver) {
+			return "the topic-VM orchestrator's driver is " + driver + "; a production host refuses it"
+		}
+	}
+	return ""
+}
+
+// registered says whether a custom id has a runner on this host.
+func (h *Host) registered() func(string) bool {
+	if h.o.Engine == nil {
+		return func(string) bool { return false }
+	}
+	return h.o.Engine.Registered
+}
+
+// Reload reads every file again, as on SIGHUP: topics first, then what belongs to
+// them. Only a store that does not answer is an error. A set executor file ranks
+// above an offer that an admin rotated, as at the start (decision 1).
+func (h *Host) Reload(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	files := h.o.Files.read(h.o.Pin, h.o.SecretOrigin, h.o.Lookup)
+	for _, fault := range files.faults(h.o.Pin) {
+		h.o.Log.WarnContext(ctx, "a file of the operator is refused", "fault", fault)
+	}
+	executor, source, err := h.executor(ctx, files)
+	if err != nil {
+		return err
+	}
+	if executor != nil {
+		h.o.Log.InfoContext(ctx, "executor offer", "source", source, "offer_id", executor.OfferID)
+	}
+	if err := h.rebuild(ctx, files, executor); err != nil {
+		return err
+	}
+	for _, d := range files.topics {
+		if err := h.publishFile(ctx, d, files); err != nil {
+			if refusal, is := refused(err); is {
+				h.o.Log.WarnContext(ctx, "a topic of the operator's file is skipped", "topic", d.ID, "why", refusal.Text)
+				continue
+			}
+			return err
+		}
+	}
+	return h.rebuild(ctx, files, executor)
+}
+
+// executor picks the live executor offer: of the file when one is set, however bad
+// it is, else the one that was set last through the admin route.
+func (h *Host) executor(ctx context.Context, files *holding) (e *offer.Executor, source string, err error) {
+	if h.o.Files.ExecutorOffer != "" {
+		return files.executor, executorVariable, nil
+	}
+	text, err := h.o.Ledger.Offer(ctx, ledger.ExecutorOffer)
+	if err != nil || text == nil {
+		return nil, "", err
+	}
+	e, err = offer.ParseExecutor(text)
+	if err != nil {
+		return nil, "", fmt.Errorf("the stored executor offer cannot be read: %w", err)
+	}
+	return e, "store", nil
+}
+
+// rebuild replaces the state by one of the newest topics of the ledger. The caller
+// holds mu.
+func (h *Host) rebuild(ctx context.Context, files *holding, executor *offer.Executor) error {
+	stored, err := h.o.Ledger.Topics(ctx)
+	if err != nil {
+		return fmt.Errorf("topics of the ledger: %w", err)
+	}
+	h.replace(ctx, stored, files, executor)
+	return nil
+}
+
+func (h *Host) replace(ctx context.Context, stored []ledger.TopicVersion, files *holding, executor *offer.Executor) {
+	epoch, err := h.o.Epochs.At(h.o.Now())
+	next := &state{begun: err == nil, files: files, faults: make(map[string]fault), seen: make(map[string]uint32)}
+	next.host = &intake.Host{
+		Pin: h.o.Pin, Epoch: epoch, Sim: h.o.ForceSim, SignatureRequired: !h.o.UnsignedOK,
+		Topics:    make(map[string]*intake.Topic, len(stored)),
+		Inference: files.inference, InferenceFault: files.inferenceFault,
+		Executor: executor, SecretOrigin: files.origin,
+		Overrides: files.overrides, OverridesFault: files.overridesFault,
+	}
+	if executor == nil {
+		next.host.ExecutorFault = files.executorFault
+	}
+	for i := range stored {
+		id := stored[i].TopicID
+		next.seen[id] = stored[i].Version
+		t, err := h.stored(&stored[i])
+		if err != nil {
+			h.o.Log.WarnContext(ctx, "a stored topic is not taken", "topic", id, "why", err.Error())
+			continue
+		}
+		next.host.Topics[id], next.faults[id] = h.equip(t, files)
+		if f := next.faults[id]; t.Status == topic.Open && f != (fault{}) {
+			h.o.Log.WarnContext(ctx, "an open topic cannot be scored", "topic", id, "holdout", f.holdoutLogged, "baseline", f.baseline)
+		}
+	}
+	h.known.Store(next)
+}
+
+// stored reads one stored version. The pin may have been tightened, or its key
+// replaced, since.
+func (h *Host) stored(v *ledger.TopicVersion) (*topic.Document, error) {
+	d, err := topic.ParseJSON(v.Document)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Validate(h.o.Pin, func(string) bool { return true }); err != nil {
+		return nil, err
+	}
+	return d, d.Verify(h.o.Pin)
+}
+
+// equip gives a topic what the files hold for it.
+func (h *Host) equip(d *topic.Document, files *holding) (*intake.Topic, fault) {
+	t, f := &intake.Topic{Document: d}, fault{}
+	t.Holdout, f.holdout, f.holdoutLogged = files.holdoutFor(h.o.Pin, d, h.o.Production)
+	t.Baseline, f.baseline = files.baselineFor(h.o.Pin, d)
+	return t, f
+}
+
+// refresh takes over what another process on the same ledger published.
+func (h *Host) refresh(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.known.Load()
+	stored, err := h.o.Ledger.Topics(ctx)
+	if err != nil {
+		return err
+	}
+	executor := s.host.Executor
+	if h.o.Files.ExecutorOffer == "" {
+		if executor, _, err = h.executor(ctx, s.files); err != nil {
+			return err
+		}
+	}
+	versions := make(map[string]uint32, len(stored))
+	for _, v := range stored {
+		versions[v.TopicID] = v.Version
+	}
+	if maps.Equal(versions, s.seen) && sameOffer(executor, s.host.Executor) {
+		return nil
+	}
+	h.replace(ctx, stored, s.files, executor)
+	return nil
+}
+
+func sameOffer(a, b *offer.Executor) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// topicIDs lists the ids of all topics, sorted.
+func (s *state) topicIDs() []string { return slices.Sorted(maps.Keys(s.host.Topics)) }
