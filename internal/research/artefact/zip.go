@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"slices"
 	"strings"
 
@@ -172,15 +171,11 @@ func unpack(f *zip.File) ([]byte, error) {
 		return nil, broken(err)
 	}
 	defer in.Close()
-	// The size is bounded by the caller, and by what the compressed bytes can hold.
-	data := make([]byte, 0, f.UncompressedSize64+bytes.MinRead)
-	out := bytes.NewBuffer(data)
-	n, err := out.ReadFrom(io.LimitReader(in, int64(f.UncompressedSize64)+1))
-	if err != nil {
+	// The size is bounded by checkSizes; the library ends with an error at the first
+	// byte beyond it, and at the end holds size and checksum against the header.
+	out := bytes.NewBuffer(make([]byte, 0, f.UncompressedSize64+bytes.MinRead))
+	if _, err := out.ReadFrom(in); err != nil {
 		return nil, broken(err)
-	}
-	if uint64(n) != f.UncompressedSize64 {
-		return nil, fmt.Errorf("more than the %d bytes that its header says", f.UncompressedSize64)
 	}
 	return out.Bytes(), nil
 }
@@ -204,16 +199,15 @@ func (c *Contents) take(name string, data []byte) error {
 	case name == reportName:
 		c.Report = &wire.RunReport{}
 		return wire.Decode(data, c.Report)
+	case name != manifestName && name != baselineName:
+		return errors.New(unknown)
 	}
 	v, err := canonjson.ParseStrict(data)
 	if err != nil {
 		return err
 	}
-	switch name {
-	case manifestName:
+	if name == manifestName {
 		return c.Manifest.read(v)
-	case baselineName:
-		return c.BaselineRef.read(v)
 	}
-	return errors.New(unknown)
+	return c.BaselineRef.read(v)
 }
