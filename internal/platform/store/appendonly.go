@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // AppRole is the account that a service connects as on PostgreSQL when the
@@ -75,6 +77,9 @@ func (d *DB) protect(ctx context.Context, tables []string, fn func(context.Conte
 			err := fn(inside, tx, table)
 			if errors.Is(err, sql.ErrNoRows) {
 				return fmt.Errorf("store: there is no table %s to protect", table)
+			}
+			if e := new(pgconn.PgError); errors.As(err, &e) && e.Code == "42501" { // insufficient privilege
+				return fmt.Errorf("store: protecting the table %s: %w; start once as the owner of the tables", table, err)
 			}
 			if err != nil {
 				return fmt.Errorf("store: protecting the table %s: %w", table, err)
