@@ -100,7 +100,7 @@ func (a *Agent) drive(ctx context.Context, e *entry, job wire.Job) outcome {
 		case got = <-ran:
 		case <-wait.C:
 			a.crash(e)
-			got.err = errors.Join(errors.New("the job did not stop; its VM was given up"), a.release(ctx, e, e.record.Retain))
+			return outcome{err: errors.Join(fmt.Errorf("job %s did not stop when it had to; its VM was given up", job.Kind), a.release(ctx, e, e.record.Retain))}
 		}
 	}
 	if a.logged(got.err) == nil || ctx.Err() == nil {
