@@ -133,6 +133,8 @@ func attested(s *wire.Attestation) error {
 		return nil
 	case s.Driver == "" || s.Class == "":
 		return errors.New("sister evidence names no driver or no class of isolation")
+	case s.Network != "none":
+		return fmt.Errorf("sister evidence says network %q; a sister has none", s.Network)
 	case s.Sandboxed && s.Driver != "firecracker" && !s.Standin:
 		return fmt.Errorf("sister evidence of driver %q says sandboxed; only firecracker may", s.Driver)
 	}

@@ -143,6 +143,10 @@ func TestR22WhatAGuestAnswersIsHeldToTheJob(t *testing.T) {
 			s.Sandboxed = true
 			return s
 		}, wire.CodeEvidenceMismatch, `driver "scripted" says sandboxed`},
+		"evidence of a run with a network": {wire.Evaluate, func(_ *wire.Output, s *wire.Attestation) *wire.Attestation {
+			s.Network = "eth0"
+			return s
+		}, wire.CodeEvidenceMismatch, `network "eth0"`},
 		"evidence without a driver (decision 13)": {wire.Evaluate, func(_ *wire.Output, s *wire.Attestation) *wire.Attestation {
 			s.Driver = ""
 			return s
