@@ -103,7 +103,7 @@ func (d *decoder) broken(err error) error {
 	var fault *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return &DecodeError{Reason: fmt.Sprintf("invalid JSON: the text ends at byte %d before its value does", d.InputOffset())}
+		return &DecodeError{Reason: "invalid JSON: the text ends before its value does"}
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &fault):
 		return &DecodeError{Pointer: d.base + cut(string(fault.JSONPointer)), Reason: "member is there twice"}
 	case errors.As(err, &fault):

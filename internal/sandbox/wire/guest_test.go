@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -94,8 +95,8 @@ func TestSection23MessagesAreRefused(t *testing.T) {
 		"a parameter that is no string":  {wire.DecodeToMiner, `{"type":"run","params":{"a":1}}`, "/params/a", "want a string"},
 		"an exit code beyond 32 bits":    {wire.DecodeFromMiner, `{"type":"done","exit_code":2147483648}`, "/exit_code", "want an integer of 32 bits"},
 		"an array":                       {wire.DecodeSisterAnswer, `["result"]`, "", "want an object"},
-		"nothing":                        {wire.DecodeSisterAnswer, ``, "", "ends at byte"},
-		"a frame cut within its members": {wire.DecodeSisterAnswer, `{"error":"x"`, "", "ends at byte"},
+		"nothing":                        {wire.DecodeSisterAnswer, ``, "", "ends before its value"},
+		"a frame cut within its members": {wire.DecodeSisterAnswer, `{"error":"x"`, "", "ends before its value"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := c.decode([]byte(c.text))
@@ -189,9 +190,15 @@ func TestSection23Frames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []byte
 			var err error
-			allocated := testing.AllocsPerRun(1, func() { got, err = wire.ReadFrame(strings.NewReader(c.stream), c.max) })
-			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || allocated > 10 || cap(got) > 128<<10 {
-				t.Errorf("got %q (cap %d), %v; want %v", got, cap(got), err, c.want)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			got, err = wire.ReadFrame(strings.NewReader(c.stream), c.max)
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+				t.Errorf("got %q, %v; want %v", got, err, c.want)
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+				t.Errorf("it took %d bytes for the %d that came", took, len(c.stream))
 			}
 		})
 	}
