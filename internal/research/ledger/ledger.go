@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/prova-dev/prova/internal/platform/store"
@@ -221,4 +222,11 @@ func notNil(b []byte) []byte {
 		return []byte{}
 	}
 	return b
+}
+
+// storable is a text as both databases keep it: PostgreSQL refuses what is no
+// UTF-8, and U+0000. What a guest or a client wrote may be either, and must not
+// keep a flight from ending.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -64,7 +64,7 @@ func (l *Ledger) Audit(ctx context.Context, e AuditEntry) error {
 	}
 	return in("audit", l.writeGrouped(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		return l.insert(ctx, tx, `INSERT INTO proof_admin_audit (at, token_label, action, subject, status) VALUES ($1, $2, $3, $4, $5)`,
-			text(e.At), e.TokenLabel, e.Action, e.Subject, e.Status)
+			text(e.At), storable(e.TokenLabel), storable(e.Action), storable(e.Subject), e.Status)
 	}))
 }
 

@@ -170,7 +170,7 @@ func (l *Ledger) Beat(ctx context.Context, id FlightID, holder, phase string) er
 		return l.held(ctx, tx, `UPDATE proof_flight SET beat_at = $3,
 				phase_at = CASE WHEN CAST($4 AS TEXT) IN ('', phase) THEN phase_at ELSE CAST($3 AS TEXT) END,
 				phase = CASE WHEN CAST($4 AS TEXT) = '' THEN phase ELSE CAST($4 AS TEXT) END
-			WHERE id = $1 AND holder = $2 AND state = 'running'`, int64(id), holder, now, phase)
+			WHERE id = $1 AND holder = $2 AND state = 'running'`, int64(id), holder, now, storable(phase))
 	}))
 }
 
@@ -182,7 +182,7 @@ func (l *Ledger) Refuse(ctx context.Context, id FlightID, holder string, status 
 	return in("flight", l.writeGrouped(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The body is of no use any more and may be long.
 		if err := l.held(ctx, tx, `UPDATE proof_flight SET state = 'refused', body = $3, ended_at = $4, status = $5, text = $6 WHERE id = $1 AND holder = $2 AND state = 'running'`,
-			int64(id), holder, []byte{}, now, status, reason); err != nil {
+			int64(id), holder, []byte{}, now, status, storable(reason)); err != nil {
 			return err
 		}
 		return l.insert(ctx, tx, `DELETE FROM proof_nonce WHERE flight = $1 AND state = 'reserved'`, int64(id))
@@ -271,7 +271,7 @@ func (l *Ledger) insertFlight(ctx context.Context, tx *sql.Tx, now time.Time, s 
 	}
 	err = tx.QueryRowContext(ctx, `INSERT INTO proof_flight (submission_digest, topic_id, topic_version, miner_hotkey, artifact_digest, nonce, epoch, content_type, body, serial, state, phase, holder, accepted_at, status, text)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'queued', '', '', $11, 0, '') RETURNING id`,
-		s.Digest, s.TopicID, version, s.Hotkey, s.ArtifactDigest, nonceOf(s), epoch, a.ContentType, notNil(a.Body), asInt(a.Serial), text(now)).Scan(&id)
+		s.Digest, s.TopicID, version, s.Hotkey, s.ArtifactDigest, nonceOf(s), epoch, storable(a.ContentType), notNil(a.Body), asInt(a.Serial), text(now)).Scan(&id)
 	if err != nil {
 		return 0, err
 	}

@@ -218,7 +218,7 @@ func (l *Ledger) apply(ctx context.Context, tx *sql.Tx, now time.Time, moves []M
 			return fmt.Errorf("%w: %s of %s starts from %s, the topic is %s", ErrMoved, m.Event, m.TopicID, m.From, state)
 		}
 		if err := l.insert(ctx, tx, `INSERT INTO proof_lifecycle_event (topic_id, from_state, event, to_state, note, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			m.TopicID, m.From, m.Event, m.To, strings.TrimSpace(m.Note), text(now)); err != nil {
+			m.TopicID, m.From, m.Event, m.To, storable(strings.TrimSpace(m.Note)), text(now)); err != nil {
 			return err
 		}
 	}
