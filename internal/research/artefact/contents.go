@@ -206,6 +206,16 @@ func (c *Contents) entries() (map[string][]byte, error) {
 	return out, nil
 }
 
+// Entries returns the content of each entry of the zip that [Build] would write, by
+// name. It fails, and completes the manifest, as Build does.
+func Entries(c *Contents) (map[string][]byte, error) {
+	entries, err := c.entries()
+	if err != nil {
+		return nil, fmt.Errorf("artefact: %w", err)
+	}
+	return entries, nil
+}
+
 func (c *Contents) addLogs(out map[string][]byte) error {
 	if len(c.Logs) > MaxLogFiles {
 		return fmt.Errorf("there are %d logs, at most %d are allowed", len(c.Logs), MaxLogFiles)

@@ -36,9 +36,9 @@ const (
 // parts that contradict each other. Equal contents give equal bytes, whatever the
 // order of their files and logs.
 func Build(c *Contents) ([]byte, error) {
-	entries, err := c.entries()
+	entries, err := Entries(c)
 	if err != nil {
-		return nil, fmt.Errorf("artefact: %w", err)
+		return nil, err
 	}
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

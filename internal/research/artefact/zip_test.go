@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 const (
 	row        = "pf_00000000000000a1"
 	submission = "5f16f4c7f149ac4f9510d9cf8cf384038ad348b3bcdc01915f95de12df9d1b02"
-	artifact   = "a6b46dd0d1ae5e86cbc8f37e75ceeb6760230c1ca4ffbcb0c97b96dd7d9c464b"
+	artifact   = "a3c762babe0edd39a0671cb4e60cabec2308b2501d96842afc82e3f7eaa2f1af"
 )
 
 func ptr[T any](v T) *T { return &v }

@@ -75,10 +75,8 @@ func folders(path string) []string {
 func put(w *tar.Writer, h *tar.Header, data []byte) error {
 	h.Format, h.ModTime = tar.FormatUSTAR, time.Unix(0, 0)
 	if err := w.WriteHeader(h); err != nil {
-		if errors.Is(err, tar.ErrHeader) {
-			return refuse(h.Name, "the name is too long for a ustar header (100 bytes after some slash, 155 before); shorten it")
-		}
-		return refuse(h.Name, "%s", err)
+		// Nothing else of a header here can be beyond ustar.
+		return refuse(h.Name, "the name does not fit a ustar header, which has 100 bytes for what follows some slash and 155 for what is before it; shorten it")
 	}
 	if _, err := w.Write(data); err != nil {
 		return refuse(h.Name, "%s", err)
