@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -80,6 +81,10 @@ const (
 // guests, the lease and the lifecycle.
 const cleanup = 90 * time.Second
 
+// farewell is cleanup for a VM whose run was stopped from outside. What is left of it,
+// the next run of the topic ends.
+const farewell = 10 * time.Second
+
 // Options are what an engine works with. Ledger, Boundary, Artefacts, Pin, Now and
 // Holder are required.
 type Options struct {
@@ -114,6 +119,9 @@ type Engine struct {
 	health     atomic.Pointer[wire.Health]
 	rules      sync.Mutex // between the checks of MarkSealed and a new rule version
 	runs       atomic.Uint64
+
+	// step is told before and after each write. Tests end the process there.
+	step func(point string)
 }
 
 // New checks the options and returns an engine. It asks nothing of the boundary.
@@ -147,7 +155,7 @@ func New(o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{o: o, registered: map[string]bool{}}
+	e := &Engine{o: o, registered: map[string]bool{}, step: func(string) {}}
 	for _, id := range o.CustomIDs {
 		if !shape.CustomID(id) {
 			return nil, fmt.Errorf("rlm: custom id %q must match [a-z0-9][a-z0-9_-]{1,63}", short(id))
@@ -176,6 +184,9 @@ func (e *Engine) Registered(customID string) bool { return e.registered[customID
 // machine, without a network.
 func (e *Engine) Runners(ctx context.Context) map[string]string {
 	detail := ""
+	if !wire.ImageDigest(e.o.Template.ImageDigest) {
+		detail = "topic VM image not pinned (PROOF_RLM_VM_IMAGE_DIGEST)"
+	}
 	if err := e.o.Boundary.Ready(ctx); err != nil {
 		detail = "runner not wired: " + strings.TrimPrefix(err.Error(), "topic-vm orchestrator not wired: ")
 	}
@@ -209,11 +220,22 @@ func (e *Engine) TopicFault(d *topic.Document) string {
 	if h == nil || d.Metric.Family != topic.Custom || !d.Constraints.FirecrackerRequired {
 		return ""
 	}
-	if strings.HasPrefix(strings.ToLower(h.Hypervisor), "firecracker") {
+	if isFirecracker(h.Hypervisor) {
 		return ""
 	}
 	return fmt.Sprintf("topic %s has firecracker_required and the topic-VM orchestrator runs %q; refuse scoring", d.ID, short(h.Hypervisor))
 }
+
+// write makes one write of the ledger or the artefact root.
+func (e *Engine) write(point string, do func() error) error {
+	e.step("before " + point)
+	err := do()
+	e.step("after " + point)
+	return err
+}
+
+// maxKey bounds what is read of the owner's key file, in bytes.
+const maxKey = 64 << 10
 
 // ownerKeyPresent reports whether the owner's key file is there and not blank. What
 // is in it goes nowhere.
@@ -221,9 +243,14 @@ func (e *Engine) ownerKeyPresent() (bool, error) {
 	if e.o.OwnerKeyFile == "" {
 		return false, nil
 	}
-	text, err := os.ReadFile(e.o.OwnerKeyFile)
+	f, err := os.Open(e.o.OwnerKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
+	}
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(io.LimitReader(f, maxKey))
+		f.Close()
 	}
 	if err != nil {
 		return false, errors.New(OwnerKeyVariable + " cannot be read") // the cause would show its path

@@ -133,7 +133,7 @@ func (e *Engine) evaluate(ctx context.Context, o *intake.Outcome, f Flight, prog
 	defer lease.end()
 	ctx = lease.ctx
 	row, err := e.leased(ctx, r, lease.lease, progress)
-	if err != nil && errors.Is(context.Cause(ctx), errLeaseLost) {
+	if err != nil && (errors.Is(err, errLeaseLost) || errors.Is(context.Cause(ctx), errLeaseLost)) {
 		err = refuse(unavailable, "backend: "+errLeaseLost.Error()+"; nothing was stored")
 	}
 	return row, err
@@ -256,9 +256,12 @@ func (e *Engine) keepChecklist(ctx context.Context, r *run, req *wire.RunRequest
 	if err != nil {
 		return fmt.Errorf("checklist: %w", err)
 	}
-	_, err = e.o.Ledger.AddChecklist(ctx, ledger.ChecklistRecord{
-		SubmissionDigest: req.SubmissionDigest, TopicID: req.TopicID, RulesVersion: r.rules.Version,
-		Green: r.red == nil, FailedIDs: slices.Clone(r.red), Document: text,
+	err = e.write("checklist", func() error {
+		_, err := e.o.Ledger.AddChecklist(ctx, ledger.ChecklistRecord{
+			SubmissionDigest: req.SubmissionDigest, TopicID: req.TopicID, RulesVersion: r.rules.Version,
+			Green: r.red == nil, FailedIDs: slices.Clone(r.red), Document: text,
+		})
+		return err
 	})
 	return stored("checklist", err)
 }
@@ -334,10 +337,13 @@ func (e *Engine) currentRules(ctx context.Context, d *topic.Document) (*topic.Ru
 		return set, err
 	}
 	signed := d.Rules()
-	if CheckRuleSet(signed) != nil {
+	if len(signed.Rules) == 0 {
 		return nil, nil
 	}
-	err = e.o.Ledger.AddRules(ctx, signed)
+	if err := CheckRuleSet(signed); err != nil {
+		return &signed, nil //nolint:nilerr // what is wrong with it, whoever wants to use it is told
+	}
+	err = e.addRules(ctx, signed)
 	if errors.Is(err, ledger.ErrVersionGap) { // somebody else was first
 		return e.o.Ledger.Rules(ctx, d.ID)
 	}

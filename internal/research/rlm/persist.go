@@ -29,7 +29,11 @@ func (e *Engine) persist(ctx context.Context, r *run, lease ledger.Lease) (*inta
 	if err != nil {
 		return nil, stored("reigning best", err)
 	}
-	id, err := e.o.Ledger.ReserveRow(ctx)
+	var id intake.ID
+	err = e.write("row number", func() (err error) {
+		id, err = e.o.Ledger.ReserveRow(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, stored("row number", err)
 	}
@@ -103,7 +107,11 @@ func (e *Engine) land(ctx context.Context, r *run, lease ledger.Lease, id intake
 	if err != nil {
 		return nil, fmt.Errorf("artefact: %w", err)
 	}
-	staged, err := e.o.Artefacts.Stage(r.doc.ID, row.ID, zip)
+	var staged *artefact.Staged
+	err = e.write("staged zip", func() (err error) {
+		staged, err = e.o.Artefacts.Stage(r.doc.ID, row.ID, zip)
+		return err
+	})
 	if err != nil {
 		return nil, stored("artefact", err)
 	}
@@ -111,9 +119,11 @@ func (e *Engine) land(ctx context.Context, r *run, lease ledger.Lease, id intake
 		Path: staged.Path, SHA256: staged.SHA256, Bytes: staged.Bytes,
 		ChecklistGreen: r.red == nil, Promoted: way.crown != nil, PrimaryValue: r.verdict.Harness.CustomValue,
 	}
-	err = e.o.Ledger.Commit(ctx, ledger.Commit{
-		Row: row, Attempt: attempt, TreeDigest: r.tree, Flight: r.flight.ID, Holder: r.flight.Holder,
-		Lease: &lease, Crown: way.crown, Artefact: &record, Moves: moves,
+	err = e.write("commit", func() error {
+		return e.o.Ledger.Commit(ctx, ledger.Commit{
+			Row: row, Attempt: attempt, TreeDigest: r.tree, Flight: r.flight.ID, Holder: r.flight.Holder,
+			Lease: &lease, Crown: way.crown, Artefact: &record, Moves: moves,
+		})
 	})
 	if err != nil {
 		if !errors.Is(err, store.ErrUncertain) { // then only a restart can tell whether the zip has a row
@@ -145,16 +155,23 @@ func commitError(err error) error {
 // publish makes files of what the ledger already holds. A failure here costs nothing
 // but time: Recover does it again.
 func (e *Engine) publish(ctx context.Context, r *run, row *intake.StoredRow, staged *artefact.Staged, crown *ledger.Crown) {
-	if err := staged.Publish(); err != nil {
+	if err := e.write("published zip", staged.Publish); err != nil {
 		e.o.Log.Error("artefact not published; the next start publishes it", "topic", row.TopicID, "row", row.ID, "error", err)
 	}
-	err := e.o.Artefacts.Append(row.TopicID, artefact.Scored(row.ID, r.verdict.Harness.CustomValue, r.red == nil))
+	err := e.write("scored event", func() error {
+		return e.o.Artefacts.Append(row.TopicID, artefact.Scored(row.ID, r.verdict.Harness.CustomValue, r.red == nil))
+	})
 	if err == nil && crown != nil {
-		err = errors.Join(
-			e.o.Artefacts.Append(row.TopicID, artefact.Promoted(row.ID, crown.Primary, crown.Bar, crown.Expected)),
-			e.o.Artefacts.SetBest(&artefact.Best{
+		err = e.write("promoted event", func() error {
+			return e.o.Artefacts.Append(row.TopicID, artefact.Promoted(row.ID, crown.Primary, crown.Bar, crown.Expected))
+		})
+	}
+	if err == nil && crown != nil {
+		err = e.write("best", func() error {
+			return e.o.Artefacts.SetBest(&artefact.Best{
 				TopicID: row.TopicID, SubmissionID: row.ID, SubmissionDigest: row.SubmissionDigest, PrimaryValue: crown.Primary, Bar: crown.Bar,
-			}))
+			})
+		})
 	}
 	if err != nil { // whatever is there now, the ledger knows better
 		err = e.rebuild(context.WithoutCancel(ctx), row.TopicID)

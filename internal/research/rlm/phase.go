@@ -58,7 +58,8 @@ func (e *Engine) apply(ctx context.Context, d *topic.Document, events ...noted) 
 	if err != nil {
 		return err
 	}
-	if err := e.o.Ledger.Apply(ctx, moves...); errors.Is(err, ledger.ErrMoved) {
+	err = e.write("move "+string(events[0].event), func() error { return e.o.Ledger.Apply(ctx, moves...) })
+	if errors.Is(err, ledger.ErrMoved) {
 		return fmt.Errorf("topic lifecycle: %w: %s was left by somebody else", ErrIllegal, from)
 	} else if err != nil {
 		return stored("lifecycle", err)
@@ -119,9 +120,19 @@ func (e *Engine) keepVersion(ctx context.Context, d *topic.Document) error {
 	if err != nil {
 		return err
 	}
-	return e.o.Ledger.Publish(ctx, ledger.TopicVersion{
-		TopicID: d.ID, Version: next, Status: string(d.Status), Document: text, Signature: d.Signature, CreatedAt: e.o.Now().UTC(),
+	return e.publishVersion(ctx, d, next, text)
+}
+
+func (e *Engine) publishVersion(ctx context.Context, d *topic.Document, version uint32, text []byte, moves ...ledger.Move) error {
+	return e.write("topic version", func() error {
+		return e.o.Ledger.Publish(ctx, ledger.TopicVersion{
+			TopicID: d.ID, Version: version, Status: string(d.Status), Document: text, Signature: d.Signature,
+		}, moves...)
 	})
+}
+
+func (e *Engine) addRules(ctx context.Context, r topic.RuleSet) error {
+	return e.write("rules "+string(r.Source), func() error { return e.o.Ledger.AddRules(ctx, r) })
 }
 
 // sealedMetrics are the figures of a recorded baseline as scoring wants them.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/prova-dev/prova/internal/research/baseline"
-	"github.com/prova-dev/prova/internal/research/ledger"
 	"github.com/prova-dev/prova/internal/research/shape"
 	"github.com/prova-dev/prova/internal/research/topic"
 	"github.com/prova-dev/prova/internal/sandbox/wire"
@@ -37,6 +36,15 @@ func (e *Engine) MarkSealed(ctx context.Context, d *topic.Document, m *baseline.
 	if err := m.Bind(e.o.Pin, d); err != nil {
 		return err
 	}
+	// A setup that is under way would go on writing rules under an open topic.
+	lease, err := e.take(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	if lease == nil {
+		return ErrBusy
+	}
+	defer lease.end()
 	e.rules.Lock()
 	defer e.rules.Unlock()
 	if err := e.measuredUnderCurrentRules(ctx, d, m); err != nil {
@@ -65,9 +73,7 @@ func (e *Engine) MarkSealed(ctx context.Context, d *topic.Document, m *baseline.
 	if err != nil {
 		return err
 	}
-	return e.o.Ledger.Publish(ctx, ledger.TopicVersion{
-		TopicID: d.ID, Version: version, Status: string(d.Status), Document: text, Signature: d.Signature, CreatedAt: e.o.Now().UTC(),
-	}, moves...)
+	return e.publishVersion(ctx, d, version, text, moves...)
 }
 
 // measuredUnderCurrentRules holds the sealed value against the one that was measured,
@@ -124,7 +130,7 @@ func (e *Engine) EditRules(ctx context.Context, topicID string, rules []topic.Ch
 	if current != nil {
 		next.Version = current.Version + 1
 	}
-	if err := e.o.Ledger.AddRules(ctx, next); err != nil {
+	if err := e.addRules(ctx, next); err != nil {
 		return nil, err
 	}
 	return &next, nil

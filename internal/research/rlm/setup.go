@@ -255,8 +255,10 @@ func (e *Engine) measure(ctx context.Context, d *topic.Document) (*SetupResult, 
 	if err != nil {
 		return nil, fmt.Errorf("baseline report: %w", err)
 	}
-	err = e.o.Ledger.AddMeasurement(ctx, ledger.Measurement{
-		TopicID: d.ID, RulesVersion: rules.Version, PrimaryValue: *report.PrimaryValue, Report: text,
+	err = e.write("measurement", func() error {
+		return e.o.Ledger.AddMeasurement(ctx, ledger.Measurement{
+			TopicID: d.ID, RulesVersion: rules.Version, PrimaryValue: *report.PrimaryValue, Report: text,
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -281,7 +283,7 @@ func (e *Engine) propose(ctx context.Context, d *topic.Document, vm wire.Handle,
 	if err := CheckRuleSet(next); err != nil {
 		return nil, fmt.Errorf("the RLM proposed rules that cannot be used: %w", err)
 	}
-	if err := e.o.Ledger.AddRules(ctx, next); err != nil {
+	if err := e.addRules(ctx, next); err != nil {
 		return nil, err
 	}
 	return &next, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/prova-dev/prova/internal/research/topic"
@@ -68,7 +69,13 @@ func (e *Engine) teardown(ctx context.Context, vm wire.Handle) error {
 // discard ends the VM of a run that came to nothing, whether or not its context has
 // ended. What it cannot end, the next run of the topic meets again.
 func (e *Engine) discard(ctx context.Context, vm wire.Handle) {
-	if err := e.teardown(context.WithoutCancel(ctx), vm); err != nil {
+	patience := cleanup
+	if ctx.Err() != nil { // the process may be on its way out
+		patience = farewell
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer done()
+	if err := e.teardown(ctx, vm); err != nil {
 		e.o.Log.Warn("topic VM left behind", "topic", vm.TopicID, "vm", vm.VMID, "error", err)
 	}
 }
@@ -108,8 +115,16 @@ func (e *Engine) paid(ctx context.Context, vm wire.Handle, job wire.Job) (*wire.
 		return nil, unbound("the run came back without the host's sister attestation")
 	case out.Sister.Standin && !e.o.AllowStandin:
 		return nil, unbound("the run was made by a stand-in of the sandbox")
+	case out.Sister.Sandboxed && !out.Sister.Standin && !isFirecracker(out.Sister.Driver):
+		return nil, unbound("the attestation says sandboxed for the driver %q; only Firecracker is that", short(out.Sister.Driver))
 	}
 	return out, BindReport(job.Request(), out.Output.Report)
+}
+
+// isFirecracker reports whether a driver may attest a sandbox (decision 13). An agent
+// that names no driver has only that one.
+func isFirecracker(driver string) bool {
+	return driver == "" || strings.HasPrefix(strings.ToLower(driver), "firecracker")
 }
 
 func inspectJob(r *wire.RunRequest, rules topic.RuleSet) wire.Job {
