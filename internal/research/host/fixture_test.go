@@ -552,3 +552,10 @@ func hourly(w *world) {
 	require.NoError(w.t, err)
 	w.options.Epochs = epochs
 }
+
+func decode(tb testing.TB, text []byte, into any) {
+	tb.Helper()
+	require.NoError(tb, json.Unmarshal(text, into))
+}
+
+func contains(l *lines, text string) bool { return strings.Contains(l.String(), text) }

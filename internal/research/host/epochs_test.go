@@ -1,0 +1,215 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/prova-dev/prova/internal/research/payout"
+	"github.com/prova-dev/prova/internal/research/rlm/rlmtest"
+	"github.com/prova-dev/prova/internal/research/topic"
+)
+
+// closes waits until an epoch is closed.
+func (w *world) closes(n uint64) {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool { return w.closed.has(n) }, 15*time.Second, 3*time.Millisecond, "epoch %d", n)
+}
+
+// hourlyEach runs a test on both databases with epochs of an hour.
+func hourlyEach(t *testing.T, fn func(t *testing.T, w *world)) {
+	each(t, func(t *testing.T, w *world) {
+		w.stop()
+		hourly(w)
+		w.options.LeafKey = newKey("the leaf key")
+		w.start(t)
+		fn(t, w)
+	})
+}
+
+func TestDecision3AnEpochClosesOnceAndPaysFromItsSnapshot(t *testing.T) {
+	hourlyEach(t, func(t *testing.T, w *world) {
+		ctx := context.Background()
+		w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10})
+		w.boundary.Script(rlmtest.Digest(2), rlmtest.Script{Primary: ptr(0.6), Flops: 10})
+		first := w.submit(created, w.sent(custom0, 1, 1))
+		w.submit(created, w.sent(nll0, 2, 3))
+		epochs := w.Epochs()
+		w.sawValue(epochs)
+		require.Zero(t, epochs.Current)
+		require.Empty(t, epochs.Closed)
+		require.Equal(t, time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC), *epochs.ClosesAt)
+		_, err := w.Payout(ctx, 0)
+		require.Equal(t, notFound, w.sawError(err).Status)
+
+		// Until its epoch is closed a row shows neither address nor claim, nor its zip.
+		row, err := w.Row(ctx, first["id"].(string))
+		require.NoError(t, err)
+		require.Nil(t, row.ArtifactURI)
+		require.Empty(t, row.Claim)
+		_, err = w.ArtefactOf(ctx, row.ID)
+		require.Contains(t, w.sawError(err).Text, "until epoch 0 is closed")
+
+		w.clock.advance(time.Hour + grace)
+		w.closes(0)
+		row, err = w.Row(ctx, row.ID)
+		require.NoError(t, err)
+		require.Equal(t, "https://example.invalid/recipe.tar", *row.ArtifactURI)
+		require.NotEmpty(t, row.Claim)
+		zip, err := w.ArtefactOf(ctx, row.ID)
+		require.NoError(t, err)
+		require.NotEmpty(t, zip)
+
+		snapshot, err := w.Snapshot(ctx, 0)
+		require.NoError(t, err)
+		sum := sha256.Sum256(snapshot)
+		require.Equal(t, hex.EncodeToString(sum[:]), w.Epochs().Closed[0].SHA256)
+		result, err := w.Payout(ctx, 0)
+		require.NoError(t, err)
+		w.sawValue(result)
+		require.Len(t, result.Topics, 2)
+		require.Equal(t, sealed0, *result.Topics[0].Bar)
+		// One champion takes the whole of a discovery topic.
+		key, stranger := newKey("miner 1").Public().String(), newKey("nobody").Public().String()
+		miner, err := payout.ParseHotkey(key)
+		require.NoError(t, err)
+		nobody, err := payout.ParseHotkey(stranger)
+		require.NoError(t, err)
+		require.EqualValues(t, 500_000, result.Explain(miner).Score)
+		leaves, err := w.Leaves(ctx, 0, []payout.Hotkey{miner, nobody})
+		require.NoError(t, err)
+		w.sawValue(leaves)
+		require.Len(t, leaves.Leaves, 2)
+		require.Len(t, leaves.Unexpected, 1, "the nll miner was not expected")
+		for _, leaf := range leaves.Leaves {
+			payload, err := hex.DecodeString(leaf.Payload)
+			require.NoError(t, err)
+			read, err := payout.ParseLeaf(payload)
+			require.NoError(t, err)
+			require.Equal(t, leaf.Hotkey, read.Hotkey)
+			verified(t, leaf, payload)
+		}
+
+		// The champion of epoch 0 is the bar of epoch 1.
+		w.submit(created, w.sent(custom0, 3, 2))
+		w.clock.advance(time.Hour)
+		w.closes(1)
+		result, err = w.Payout(ctx, 1)
+		require.NoError(t, err)
+		require.Equal(t, 0.5, *result.Topics[0].Bar)
+		again, err := w.Snapshot(ctx, 0)
+		require.NoError(t, err)
+		require.Equal(t, snapshot, again)
+	})
+}
+
+func verified(t *testing.T, leaf SignedLeaf, payload []byte) {
+	t.Helper()
+	raw, err := hex.DecodeString(leaf.Signature)
+	require.NoError(t, err)
+	require.NoError(t, newKey("the leaf key").Public().Verify(payout.LeafDomain, payload, raw))
+}
+
+func TestDecision3AnEpochWaitsForItsRunsAndARunKeepsTheEpochOfItsAcceptance(t *testing.T) {
+	w := alone(t, hourly)
+	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10, Delay: 300 * time.Millisecond})
+	digest := w.async(w.sent(custom0, 1, 1))
+	w.clock.advance(time.Hour + grace)
+	time.Sleep(60 * time.Millisecond)
+	require.False(t, w.closed.has(0), "a run of the epoch is in flight")
+	got := w.until(digest, "champion")
+	w.closes(0)
+	row, err := w.Row(context.Background(), got["id"].(string))
+	require.NoError(t, err)
+	require.Zero(t, row.Epoch)
+	result, err := w.Payout(context.Background(), 0)
+	require.NoError(t, err)
+	require.Len(t, result.Scores, 1)
+}
+
+func TestDecision3EpochsThatPassedInAnAbsenceCloseInOrderWithTheTopicsOfTheirTime(t *testing.T) {
+	w := alone(t, hourly)
+	w.submit(created, w.sent(nll0, 1, 1))
+	w.stop()
+	w.clock.advance(4*time.Hour + grace)
+	w.start(t)
+	closed := newTopic(nll0, topic.NLL)
+	w.ready(closed, true)
+	closed.Status = topic.Closed
+	require.NoError(t, w.publish(closed)) // in epoch 4, or before 0 to 3 are closed
+	for n := range uint64(4) {
+		w.closes(n)
+		result, err := w.Payout(context.Background(), n)
+		require.NoError(t, err)
+		require.Len(t, result.Topics, 2, "epoch %d", n)
+	}
+	require.False(t, w.closed.has(4))
+	w.clock.advance(time.Hour)
+	w.closes(4)
+	result, err := w.Payout(context.Background(), 4)
+	require.NoError(t, err)
+	require.Len(t, result.Topics, 1)
+}
+
+func TestDecision3AnEpochWithPassesIsNotClosedWithoutTheMeasurementThatSealsThem(t *testing.T) {
+	w := alone(t, hourly)
+	w.submit(created, w.sent(nll0, 1, 1))
+	require.NoError(t, os.Rename(w.path("baseline.json"), w.path("aside.json")))
+	require.NoError(t, w.Reload(context.Background()))
+	w.clock.advance(time.Hour + grace)
+	require.Eventually(t, func() bool { return contains(w.log, "does not have the measurement") }, 10*time.Second, 5*time.Millisecond)
+	require.False(t, w.closed.has(0))
+	require.NoError(t, os.Rename(w.path("aside.json"), w.path("baseline.json")))
+	require.NoError(t, w.Reload(context.Background()))
+	w.closes(0)
+}
+
+func TestDecision3BeforeTheGenesisNothingIsTaken(t *testing.T) {
+	w := alone(t, func(w *world) {
+		epochs, err := payout.EpochsFrom(time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC), 3600)
+		require.NoError(t, err)
+		w.options.Epochs = epochs
+	})
+	require.Contains(t, w.submit(unavailable, w.sent(nll0, 1, 1))["error"], "before the genesis")
+	status, err := w.Status(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, status.OpenTopics)
+	require.False(t, status.CanScore)
+	w.clock.advance(time.Hour)
+	w.submit(created, w.sent(nll0, 1, 1))
+}
+
+func TestSection59AWindowOpensATopicInItsEpochs(t *testing.T) {
+	w := alone(t, hourly)
+	d := newTopic("later-topic", topic.NLL)
+	d.ValidFromEpoch, d.ValidUntilEpoch = 1, ptr(uint64(1))
+	w.ready(d, true)
+	require.NoError(t, w.publish(d))
+	w.submit(bad, w.sent("later-topic", 1, 1))
+	w.clock.advance(time.Hour)
+	w.submit(created, w.sent("later-topic", 1, 1))
+	w.clock.advance(time.Hour)
+	w.submit(bad, w.sent("later-topic", 1, 2))
+}
+
+func TestDecision3AFixedEpochStaysOpenUntilAnotherIsSet(t *testing.T) {
+	w := alone(t, func(w *world) { w.options.Epochs = payout.FixedEpoch(7) })
+	w.submit(created, w.sent(nll0, 1, 1))
+	require.Nil(t, w.Epochs().ClosesAt)
+	w.clock.advance(1000 * time.Hour)
+	time.Sleep(50 * time.Millisecond)
+	require.Empty(t, w.Epochs().Closed)
+	w.options.Epochs = payout.FixedEpoch(9)
+	w.restart(t)
+	w.closes(7)
+	w.closes(8)
+	require.False(t, w.closed.has(9))
+	w.options.Epochs = payout.FixedEpoch(8)
+	w.restart(t)
+	require.Contains(t, w.submit(unavailable, w.sent(nll0, 1, 2))["error"], "epoch of this host is closed")
+}
