@@ -150,17 +150,24 @@ func (f *fixture) refused(tb testing.TB, s *intake.Submission, row string, a Adm
 	require.Nil(tb, got.Row)
 }
 
-// verdictOf is the verdict of a green run that measured this, passing when it beats
-// 1.
-func verdictOf(s *intake.Submission, primary float64) family.Verdict {
-	t := intake.Scored(s.Topic.Document)
-	v, err := family.JudgeRun(t, family.Metrics{CustomValue: ptr(1.0)}, family.Run{
+// leave makes what a run leaves that measured primary, on a row that was reserved;
+// it passes when it beats 1, and is crowned when a crown is given.
+func leave(id intake.ID, s *intake.Submission, flight FlightID, holder string, primary float64, crown *Crown) (Commit, error) {
+	v, err := family.JudgeRun(intake.Scored(s.Topic.Document), family.Metrics{CustomValue: ptr(1.0)}, family.Run{
 		DeclaredFlops: 1000, FlopsUsed: ptr(uint64(10)), PrimaryValue: &primary, ClaimHolds: true, RulesVersion: 1,
 	})
 	if err != nil {
-		panic(err) //nolint:forbidigo // a fixture
+		return Commit{}, err
 	}
-	return v
+	o := &intake.Outcome{Kind: intake.Run, Submission: s}
+	row, attempt, err := o.Persist(id, intake.Result{Verdict: v, Crowned: crown != nil, Receipt: ptr(`{"provider":"vm"}`)})
+	if err != nil {
+		return Commit{}, err
+	}
+	return Commit{
+		Row: row, Attempt: attempt, TreeDigest: hash("tree", s.ArtifactDigest), Flight: flight, Holder: holder, Crown: crown,
+		Artefact: &Artefact{Path: row.TopicID + "/" + row.ID + ".zip", SHA256: hash("zip", row.ID), Bytes: 1000, ChecklistGreen: true, Promoted: crown != nil, PrimaryValue: &primary},
+	}, nil
 }
 
 // run brings a new submission of a miner up to its commit.
@@ -176,18 +183,14 @@ func (f *fixture) run(tb testing.TB, topicID string, miner int, primary float64)
 	return s, f.commitOf(tb, s, flight.ID, "w1", primary, nil)
 }
 
-// commitOf is what a run leaves; crowned when a crown is given.
+// commitOf is leave on a row that is reserved now.
 func (f *fixture) commitOf(tb testing.TB, s *intake.Submission, flight FlightID, holder string, primary float64, crown *Crown) Commit {
 	tb.Helper()
 	id, err := f.ReserveRow(tb.Context())
 	require.NoError(tb, err)
-	o := &intake.Outcome{Kind: intake.Run, Submission: s}
-	row, attempt, err := o.Persist(id, intake.Result{Verdict: verdictOf(s, primary), Crowned: crown != nil, Receipt: ptr(`{"provider":"vm"}`)})
+	c, err := leave(id, s, flight, holder, primary, crown)
 	require.NoError(tb, err)
-	return Commit{
-		Row: row, Attempt: attempt, TreeDigest: hash("tree", s.ArtifactDigest), Flight: flight, Holder: holder, Crown: crown,
-		Artefact: &Artefact{Path: row.TopicID + "/" + row.ID + ".zip", SHA256: hash("zip", row.ID), Bytes: 1000, ChecklistGreen: true, Promoted: crown != nil, PrimaryValue: &primary},
-	}
+	return c
 }
 
 // sameRow compares rows by what is stored of them.

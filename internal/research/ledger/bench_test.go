@@ -1,0 +1,87 @@
+package ledger
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prova-dev/prova/internal/platform/store/storetest"
+	"github.com/prova-dev/prova/internal/research/intake"
+)
+
+// onBoth runs a benchmark on both databases. Many callers write at once, as on a
+// server, and share commits.
+func onBoth(b *testing.B, fn func(b *testing.B, f *fixture)) {
+	b.Helper()
+	b.Run("sqlite", func(b *testing.B) { fn(b, newFixture(b, "sqlite:"+b.TempDir()+"/bench.db")) })
+	b.Run("postgres", func(b *testing.B) { fn(b, newFixture(b, storetest.Postgres(b))) })
+}
+
+const callers = 32
+
+// BenchmarkAdmit is an accepted submission of a miner of its own: what is known of
+// it, the flight and the nonce, durable.
+func BenchmarkAdmit(b *testing.B) {
+	onBoth(b, func(b *testing.B, f *fixture) {
+		var n atomic.Int64
+		b.SetParallelism(callers)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				s := submission("topic-a", int(n.Add(1)), 1)
+				a := options()
+				a.QueueCap = 1 << 30
+				if got, err := f.Admit(context.Background(), s, a, gate(s, intake.Run)); err != nil || got.Refusal != nil {
+					b.Error(got, err)
+					return
+				}
+			}
+		})
+	})
+}
+
+// BenchmarkAdmitRefused is a submission that the store's part of the gate refuses.
+func BenchmarkAdmitRefused(b *testing.B) {
+	onBoth(b, func(b *testing.B, f *fixture) {
+		f.admit(b, submission("topic-a", 1, 1), intake.Run, options())
+		b.SetParallelism(callers)
+		b.RunParallel(func(pb *testing.PB) {
+			s := submission("topic-a", 1, 2)
+			for pb.Next() {
+				if got, err := f.Admit(context.Background(), s, options(), gate(s, intake.Run)); err != nil || got.Refusal == nil {
+					b.Error(got, err)
+					return
+				}
+			}
+		})
+	})
+}
+
+// BenchmarkCommit is a whole row: id, row, artefact, nonce and flight.
+func BenchmarkCommit(b *testing.B) {
+	onBoth(b, func(b *testing.B, f *fixture) {
+		b.StopTimer()
+		commits := make(chan Commit, b.N)
+		for i := range b.N {
+			s := submission("topic-a", i, 1)
+			a := options()
+			a.QueueCap = 1 << 30
+			f.admit(b, s, intake.Run, a)
+			flight, err := f.Claim(b.Context(), "w1", time.Hour)
+			if err != nil {
+				b.Fatal(err)
+			}
+			commits <- f.commitOf(b, s, flight.ID, "w1", 2, nil)
+		}
+		b.SetParallelism(callers)
+		b.StartTimer()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if err := f.Commit(context.Background(), <-commits); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	})
+}
