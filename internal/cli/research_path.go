@@ -173,7 +173,7 @@ func operatorPath(id string, family topic.Family, h *hostView) []step {
 		{Title: "sign the open topic", Commands: sign, Note: "the secret is that of the pin's topic_pubkey and never in git"},
 		{Title: "publish it", Commands: []string{"prova topic publish ~/proof/" + id + ".signed.json --token-file ~/proof/admin.token"}, Note: "the host reads PROOF_HOLDOUT_FILE and PROOF_BASELINE_FILE of the topic again as it does"},
 		{Title: "offer an executor", Commands: []string{"prova offer executor --offer-id exec-a --max-proof-deadline-s 7200 --bind-digest --pin proof-pin.toml --out ~/proof/executor.json"}, Note: "custom topics record it as provenance and rent nothing"},
-		{Title: "point the environment", Commands: pointing(custom), Note: "then restart the host, or send it SIGHUP after a change of files"},
+		{Title: "point the environment", Commands: pointing(custom), Note: "then start the host with 'prova research serve'; after a change of a file send it SIGHUP"},
 		{Title: "check the status", Commands: []string{"prova research status", "prova research doctor " + id}, Note: "doctor names each thing that is missing"},
 	}
 	for i := range steps {
@@ -201,17 +201,13 @@ func pointing(custom bool) []string {
 
 // mark says of each step whether the host shows it to be done.
 func (h *hostView) mark(steps []step, id string, custom bool) {
-	unpublished, sealed, open := "the topic is not published yet", "", ""
-	if h.topic != nil {
-		unpublished = ""
-		if !h.topic.Baseline.Sealed() {
-			sealed = "the topic carries no sealed baseline"
-		}
-		if h.topic.Status != topic.Open {
-			open = "its status is " + string(h.topic.Status)
-		}
-	} else {
-		sealed, open = unpublished, unpublished
+	// Without rows lacks says no more than that the topic is not published.
+	sealed, open := h.lacks(), h.lacks()
+	if h.topic != nil && !h.topic.Baseline.Sealed() {
+		sealed = "the topic carries no sealed baseline"
+	}
+	if h.topic != nil && h.topic.Status != topic.Open {
+		open = "its status is " + string(h.topic.Status)
 	}
 	executor := ""
 	if !h.executor.Ready {

@@ -131,6 +131,7 @@ func (f *payoutFlags) audit(ctx context.Context, env *Env) (*audit, error) {
 	var err error
 	if f.snapshot != "" {
 		data, err = os.ReadFile(f.snapshot)
+		data = bytes.TrimRight(data, "\r\n") // A snapshot has no line end; whatever saved it may have added one.
 	} else if client, err = f.client(env); err == nil {
 		data, err = client.Snapshot(ctx, f.epoch)
 		if remote.IsStatus(err, http.StatusNotFound) {
@@ -177,11 +178,9 @@ func (a *audit) compare(ctx context.Context, client *remote.Client) error {
 	if err != nil {
 		return err
 	}
-	closed := epochs.Find(a.result.Epoch)
-	switch {
-	case closed == nil:
+	if closed := epochs.Find(a.result.Epoch); closed == nil {
 		a.found(false, "", "a snapshot of an epoch that the server does not list as closed")
-	default:
+	} else {
 		a.found(strings.EqualFold(closed.SHA256, a.sum), "the snapshot has the hash that the server lists",
 			fmt.Sprintf("a snapshot of hash %s where the server lists %s", a.sum, remote.Printable(closed.SHA256)))
 	}
