@@ -27,9 +27,10 @@ func TestDecision6QueuedAndRunningSubmissionsSurviveARestart(t *testing.T) {
 		w.until(first, "running")
 		queued := w.sent(nll0, 2, 2)
 		waits := make(chan map[string]any, 1)
+		host := w.Host
 		go func() {
 			defer close(slow)
-			reply, err := w.Host.Submit(context.Background(), queued)
+			reply, err := host.Submit(context.Background(), queued)
 			if err == nil && reply.Status == accepted {
 				waits <- w.saw(reply.JSON)
 			}
