@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/prova-dev/prova/internal/research/intake"
 )
@@ -53,12 +55,12 @@ func (l *Ledger) Admit(ctx context.Context, s *intake.Submission, a AdmitOptions
 			return err
 		}
 		done.Miner = miner
-		if done.Outcome, done.Refusal = decide(miner); done.Refusal != nil {
-			done.Outcome = nil
-			return nil
+		done.Outcome, done.Refusal = decide(miner)
+		if (done.Outcome == nil) == (done.Refusal == nil) {
+			return errors.New("the gate decides either a refusal or an outcome")
 		}
 		if done.Outcome == nil {
-			return errors.New("the gate decided nothing")
+			return nil
 		}
 		switch done.Outcome.Kind {
 		case intake.Rejoin:
@@ -69,31 +71,38 @@ func (l *Ledger) Admit(ctx context.Context, s *intake.Submission, a AdmitOptions
 			}
 			done.Flight, err = l.insertFlight(ctx, tx, now, s, a)
 			return err
-		}
-		if err := unclosed(ctx, tx, s.Epoch); err != nil {
+		case intake.Reject:
+			done.Row, err = l.reject(ctx, tx, now, s, done.Outcome)
 			return err
 		}
-		id, err := l.reserve(ctx, tx, now)
-		if err != nil {
-			return err
-		}
-		row, attempt, err := done.Outcome.Persist(id, done.Outcome.PreEvalReject())
-		if err != nil {
-			return err
-		}
-		if err := l.insertRow(ctx, tx, now, row, attempt, ""); err != nil {
-			return err
-		}
-		if err := l.forgetRefusal(ctx, tx, s.Digest); err != nil {
-			return err
-		}
-		done.Row = row
-		return l.burn(ctx, tx, s, id)
+		return fmt.Errorf("the gate ended with %q, which the ledger does not know", done.Outcome.Kind)
 	})
 	if err != nil {
 		return nil, in("admission", err)
 	}
 	return done, nil
+}
+
+// reject stores the row of a submission that does not run.
+func (l *Ledger) reject(ctx context.Context, tx *sql.Tx, now time.Time, s *intake.Submission, o *intake.Outcome) (*intake.StoredRow, error) {
+	if err := unclosed(ctx, tx, s.Epoch); err != nil {
+		return nil, err
+	}
+	id, err := l.reserve(ctx, tx, now)
+	if err != nil {
+		return nil, err
+	}
+	row, attempt, err := o.Persist(id, o.PreEvalReject())
+	if err != nil {
+		return nil, err
+	}
+	if err := l.insertRow(ctx, tx, now, row, attempt, ""); err != nil {
+		return nil, err
+	}
+	if err := l.forgetRefusal(ctx, tx, s.Digest); err != nil {
+		return nil, err
+	}
+	return row, l.burn(ctx, tx, s, id)
 }
 
 // rejoin finds what the first copy of a submission has become.

@@ -147,29 +147,33 @@ func dump(t *testing.T, db *store.DB) string {
 	t.Helper()
 	var b strings.Builder
 	for _, table := range tables(t, db) {
-		rows, err := db.Reader().Query("SELECT * FROM " + table)
-		require.NoError(t, err)
-		names, err := rows.Columns()
-		require.NoError(t, err)
-		var lines []string
-		for rows.Next() {
-			values := make([]any, len(names))
-			for i := range values {
-				values[i] = new(any)
-			}
-			require.NoError(t, rows.Scan(values...))
-			line := table
-			for i := range values {
-				line += fmt.Sprintf(" %s=%v", names[i], *values[i].(*any))
-			}
-			lines = append(lines, line)
-		}
-		require.NoError(t, rows.Err())
-		rows.Close()
-		slices.Sort(lines)
-		b.WriteString(strings.Join(lines, "\n") + "\n")
+		b.WriteString(strings.Join(dumpTable(t, db, table), "\n") + "\n")
 	}
 	return b.String()
+}
+
+func dumpTable(t *testing.T, db *store.DB, table string) (lines []string) {
+	t.Helper()
+	rows, err := db.Reader().Query("SELECT * FROM " + table)
+	require.NoError(t, err)
+	defer rows.Close()
+	names, err := rows.Columns()
+	require.NoError(t, err)
+	for rows.Next() {
+		values := make([]any, len(names))
+		for i := range values {
+			values[i] = new(any)
+		}
+		require.NoError(t, rows.Scan(values...))
+		line := table
+		for i := range values {
+			line += fmt.Sprintf(" %s=%v", names[i], *values[i].(*any))
+		}
+		lines = append(lines, line)
+	}
+	require.NoError(t, rows.Err())
+	slices.Sort(lines)
+	return lines
 }
 
 func TestSection29RowIDsSurviveARestartAndAreNeverUsedTwice(t *testing.T) {
