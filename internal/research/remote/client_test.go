@@ -173,7 +173,7 @@ func TestARefusalIsShownInTheServersWordsAndFitForATerminal(t *testing.T) {
 		{`<html>`, "soon", "the server says Too Many Requests and gives no reason (status 429)"},
 		{`{"error":""}`, "99999999", "the server says Too Many Requests and gives no reason (status 429)"},
 	} {
-		body, retry = c2.body, c2.retry
+		p.Change(func() { body, retry = c2.body, c2.retry })
 		_, err := c.Status(t.Context())
 		var refusal *remote.Refusal
 		if !errors.As(err, &refusal) || err.Error() != c2.want || !refusal.Temporary() {

@@ -37,9 +37,11 @@ func TestDecision19TopicsAreListedByStatusAndReadByID(t *testing.T) {
 	if docs, _, err := c.Topics(t.Context(), "all"); err != nil || len(docs) != 2 {
 		t.Errorf("%v", err)
 	}
-	p.Tamper = func(_ http.ResponseWriter, _ *http.Request, status int, body []byte) (int, []byte) {
-		return status, []byte(strings.ReplaceAll(string(body), remotetest.OpenID, "another-id"))
-	}
+	p.Change(func() {
+		p.Tamper = func(_ http.ResponseWriter, _ *http.Request, status int, body []byte) (int, []byte) {
+			return status, []byte(strings.ReplaceAll(string(body), remotetest.OpenID, "another-id"))
+		}
+	})
 	if _, err := c.Topic(t.Context(), remotetest.OpenID); err == nil {
 		t.Error("another topic than was asked for was taken")
 	}
@@ -124,12 +126,15 @@ func TestRowsGoOnPageByPageAndNeverForEver(t *testing.T) {
 		t.Errorf("%d rows, %v", len(rows), err)
 	}
 	answer := ""
-	p.Tamper = func(http.ResponseWriter, *http.Request, int, []byte) (int, []byte) {
-		return http.StatusOK, []byte(answer)
-	}
-	for _, answer = range []string{`{"items":[],"next":"pf_0000000000000001"}`, `{"items":[{"id":"pf_0000000000000001"}],"next":"pf_0000000000000001"}`, `{"items":[{"id":"x"}],"next":null}`} {
+	p.Change(func() {
+		p.Tamper = func(http.ResponseWriter, *http.Request, int, []byte) (int, []byte) {
+			return http.StatusOK, []byte(answer)
+		}
+	})
+	for _, said := range []string{`{"items":[],"next":"pf_0000000000000001"}`, `{"items":[{"id":"pf_0000000000000001"}],"next":"pf_0000000000000001"}`, `{"items":[{"id":"x"}],"next":null}`} {
+		p.Change(func() { answer = said })
 		if _, _, _, err := c.Rows(t.Context(), remote.RowQuery{Before: "pf_0000000000000001"}); err == nil {
-			t.Errorf("%s was taken", answer)
+			t.Errorf("%s was taken", said)
 		}
 	}
 }
@@ -177,7 +182,7 @@ func FuzzAnswers(f *testing.F) {
 	}
 	c := admin(f, p)
 	f.Fuzz(func(t *testing.T, answer string) {
-		body = answer
+		p.Change(func() { body = answer })
 		ctx := t.Context()
 		var errs []error
 		note := func(err error) { errs = append(errs, err) }

@@ -143,7 +143,7 @@ func TestWaitGivesUpAfterItsPatienceAndAtOnceWhereWaitingHelpsNothing(t *testing
 	if _, err := c.Wait(t.Context(), digest, remote.Wait{Patience: 4}); err == nil || looks != 4 || !strings.Contains(err.Error(), "4 looks in a row") {
 		t.Errorf("%d looks, %v", looks, err)
 	}
-	status, looks = http.StatusNotFound, 0
+	p.Change(func() { status, looks = http.StatusNotFound, 0 })
 	if _, err := c.Wait(t.Context(), digest, remote.Wait{Patience: 4}); !remote.IsStatus(err, 404) || looks != 1 {
 		t.Errorf("%d looks, %v", looks, err)
 	}
@@ -166,7 +166,7 @@ func TestAnAnswerAboutAnotherSubmissionIsRefused(t *testing.T) {
 	}
 	c := admin(t, p)
 	digest := strings.Repeat("c", 64)
-	for _, answer = range []string{
+	for _, c2 := range []string{
 		`{"submission_digest":"` + strings.Repeat("d", 64) + `","state":"queued"}`,
 		`{"submission_digest":"` + strings.ToUpper(digest) + `","state":"queued"}`,
 		`{"state":"queued"}`,
@@ -175,8 +175,9 @@ func TestAnAnswerAboutAnotherSubmissionIsRefused(t *testing.T) {
 		`{"submission_digest":"` + digest + `","submission_digest":"` + digest + `"}`,
 		`[]`, ``,
 	} {
-		if p, err := c.Find(t.Context(), digest); err == nil {
-			t.Errorf("%s: taken as %+v", answer, p)
+		p.Change(func() { answer = c2 })
+		if got, err := c.Find(t.Context(), digest); err == nil {
+			t.Errorf("%s: taken as %+v", c2, got)
 		}
 	}
 }

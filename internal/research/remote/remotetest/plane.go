@@ -40,8 +40,9 @@ type Result struct {
 	Fault   string
 }
 
-// Plane is one control plane. Its exported members are read under its lock; set
-// them before the first request.
+// Plane is one control plane. Its exported members are read under its lock, and
+// so is whatever Run and Tamper read of a test: once a request was made, change
+// them inside of [Plane.Change] alone.
 type Plane struct {
 	URL   string
 	Key   *sr25519.SecretKey // of the pin's topic_pubkey
@@ -190,6 +191,13 @@ func (p *Plane) store(d *topic.Document) *intake.Refusal {
 	}
 	p.host.Topics[d.ID] = held
 	return nil
+}
+
+// Change runs a change under the plane's lock, between two requests.
+func (p *Plane) Change(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
 }
 
 // Host changes what the host knows, between requests.

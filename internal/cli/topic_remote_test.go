@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prova-dev/prova/internal/research/intake"
+	"github.com/prova-dev/prova/internal/research/remote/remotetest"
+	"github.com/prova-dev/prova/internal/research/topic"
+)
+
+func TestAnOperatorTakesATopicFromItsDraftToOpenAndClosed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.plane.Setups = []float64{0.25, 0.3}
+	b.expect(0, "topic", "list", "--status", "all").out("draft-topic  draft  custom", "open-topic  open  custom")
+	b.expect(0, "topic", "show", "draft-topic").out("baseline     not sealed", "rule         same_seed: every run")
+	b.expect(0, "topic", "setup", "draft-topic").out("spend_cap_usd").err("nothing was done")
+	b.expect(1, "baseline", "measure", "draft-topic", "--out", b.path("m.json")).err("no baseline is measured for draft-topic yet: 'prova topic setup draft-topic --approve --wait'")
+	b.expect(0, "topic", "setup", "draft-topic", "--approve", "--wait", "--every", "1ms").out("baseline    0.25, measured under rules version 2").err("provisioned: provisioning → baselining")
+	b.expect(0, "topic", "rules", "show", "draft-topic").out("version  2, source rlm")
+	b.expect(0, "topic", "rules", "edit", "draft-topic", "--rules", b.write("rules.yaml", "- id: same_seed\n  text: the seed of the topic\n")).out("version  3, source operator")
+	b.expect(1, "baseline", "measure", "draft-topic", "--out", b.path("m.json")).err("measured under rules version 2, and the newest is 3")
+	// A second set-up: the older measurement is not its end.
+	b.expect(0, "topic", "setup", "draft-topic", "--approve", "--wait", "--every", "1ms").out("baseline    0.3, measured under rules version 4")
+	b.expect(0, "baseline", "measure", "draft-topic", "--out", b.path("m.json")).out("custom_value  0.3")
+
+	b.write("draft.json", b.expect(0, "topic", "show", "draft-topic", "--json").stdout)
+	b.write("baseline.tar", "the baseline's tar")
+	seal := []string{
+		"topic", "seal", b.path("draft.json"), "--script", b.path("baseline.tar"), "--secret", b.path("topic.key"), "--pin", b.path("pin.toml"),
+		"--baseline-out", b.path("baseline.json"), "--out", b.path("signed.json"),
+	}
+	b.expect(0, append(seal, "--measurement", b.path("m.json"))...).out("status              open", "registered under success_rate is for the host to say")
+	if got := b.read("baseline.json"); !strings.Contains(got, `"custom_value": 0.3,`) || !strings.Contains(got, b.plane.Pin.EvalImageDigest) {
+		t.Errorf("the measurement: %s", got)
+	}
+	b.expect(0, append(seal, "--publish")...).out("published   "+b.plane.URL, "status      open")
+	b.expect(0, "topic", "list").out("draft-topic  open")
+	b.expect(0, "topic", "publish", b.path("signed.json"), "--pin", b.path("pin.toml")).out("status      open")
+
+	b.write("other.key", "43"+strings.Repeat("11", 31))
+	b.expect(1, "topic", "close", "draft-topic", "--secret", b.path("other.key")).err("is not signed by the key of")
+	b.expect(0, "topic", "close", "draft-topic", "--secret", b.path("topic.key")).out("status      closed")
+	b.expect(0, "topic", "close", "draft-topic", "--secret", b.path("topic.key")).out("closed already")
+	b.expect(64, seal[:3]...).err("--script is missing")
+}
+
+func TestSetupTellsWhatStoppedIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.expect(1, "topic", "setup", "draft-topic", "--approve", "--wait", "--every", "1ms").
+		err("the set-up of draft-topic stopped at awaiting_owner_keys: owner keys are not there; run it again, it resumes there")
+	b.expect(0, "topic", "setup", "draft-topic", "--decline", "too dear").out("state       owner_presend")
+	b.expect(1, "topic", "setup", "draft-topic", "--wait", "--every", "1ms").err("is not running: the topic is draft; --approve goes on from there")
+	b.env[tokenVariable] = b.write("wrong.token", "another-token")
+	b.expect(1, "topic", "setup", "draft-topic").err("unauthorized (status 401)")
+	b.env[tokenVariable] = ""
+	b.expect(64, "topic", "setup", "draft-topic").err("--token-file is missing")
+}
+
+func TestPublishRefusesWhatTheHostWould(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	d := b.plane.Document(t, "new-topic", topic.Open)
+	text, err := d.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.expect(1, "topic", "publish", b.write("unsigned.json", string(text))).err("is not signed; run 'prova topic sign")
+	if err := d.Sign(nil, remotetest.Secret(t, 0x43)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = d.JSON(); err != nil {
+		t.Fatal(err)
+	}
+	other := b.write("other.json", string(text))
+	b.expect(1, "topic", "publish", other).err("topic signature does not verify under the proof trust-root key (status 400)")
+	b.expect(1, "topic", "publish", other, "--pin", b.path("pin.toml")).err("other.json: topic signature does not verify")
+	b.plane.Host(func(h *intake.Host) { h.JudgeKey = false })
+	if err := d.Sign(nil, b.plane.Key); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = d.JSON(); err != nil {
+		t.Fatal(err)
+	}
+	b.expect(0, "topic", "publish", b.write("good.json", string(text))).err("open, and not scorable yet: 'prova research doctor new-topic'")
+}
