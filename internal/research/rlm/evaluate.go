@@ -186,6 +186,10 @@ func (e *Engine) scored(ctx context.Context, r *run, lease ledger.Lease, progres
 		}
 	}
 	progress(PhasePersisting)
+	// What was measured is not thrown away because the caller leaves now; a lease that
+	// was lost is found by its fence.
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	defer done()
 	return e.persist(ctx, r, lease)
 }
 

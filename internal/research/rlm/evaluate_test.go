@@ -427,6 +427,22 @@ func TestARunWhoseContextEndsIsCancelledAndLeavesItsFlight(t *testing.T) {
 	})
 }
 
+func TestARunThatIsStoppedWhileItPersistsIsStoredAllTheSame(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w.boundary.Script(hash("artefact", "a"), wins(0.5))
+		o := w.outcome("a", hash("artefact", "a"))
+		row, err := w.Evaluate(ctx, o, w.admit(t, o), func(phase string) {
+			if phase == rlm.PhasePersisting {
+				cancel()
+			}
+		})
+		require.NoError(t, err)
+		require.Equal(t, family.Champion, row.State)
+		w.consistent(t)
+	})
+}
+
 func TestSection4ResubmittingAnArtefactIsLegalAndGetsItsOwnAttempt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		first, err := w.run(t, "a", wins(0.5))

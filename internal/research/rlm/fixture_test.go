@@ -61,6 +61,7 @@ var ownerKey = sync.OnceValue(func() *sr25519.SecretKey {
 type world struct {
 	*rlm.Engine
 	t        testing.TB
+	id       string // of the topic
 	ledger   *ledger.Ledger
 	db       *store.DB
 	root     *artefact.Root
@@ -95,24 +96,29 @@ func newWorld(t testing.TB, url string) *world {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	l, err := ledger.Open(ctx, db, ledger.Options{})
 	require.NoError(t, err)
-	w := &world{t: t, ledger: l, db: db, dir: t.TempDir(), boundary: &rlmtest.Boundary{}, log: &bytes.Buffer{}}
+	w := &world{t: t, id: topicID, ledger: l, db: db, dir: t.TempDir(), boundary: &rlmtest.Boundary{}, log: &bytes.Buffer{}}
 	w.root, err = artefact.OpenRoot(w.dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.root.Close()) })
-	w.pin = pin.Default()
-	w.pin.TopicPubkey, w.pin.EvalImageDigest = ownerKey().Public().String(), image
-	w.seal(t, sealed)
 	key := filepath.Join(t.TempDir(), "planted-key-path")
 	require.NoError(t, os.WriteFile(key, []byte(judgeKey+"\n"), 0o600))
-	w.options = rlm.Options{
-		Ledger: l, Boundary: w.boundary, Artefacts: w.root, Pin: w.pin, Now: time.Now, Holder: "test",
-		Template:  wire.Template{ImageDigest: image, VCPUs: 4, MemMiB: 8192},
-		CustomIDs: []string{customID}, OwnerKeyFile: key, SpendCapUSD: 12.5,
-		LeaseTTL: 2 * time.Second, LeasePoll: 5 * time.Millisecond, RenewEvery: 200 * time.Millisecond,
-		Log: slog.New(slog.NewTextHandler(&locked{w: w.log}, nil)),
-	}
+	require.NoError(t, w.prepare(key))
+	w.options.Log = slog.New(slog.NewTextHandler(&locked{w: w.log}, nil))
 	w.start(t)
 	return w
+}
+
+// prepare fills in everything that needs no test.
+func (w *world) prepare(key string) error {
+	w.pin = pin.Default()
+	w.pin.TopicPubkey, w.pin.EvalImageDigest = ownerKey().Public().String(), image
+	w.options = rlm.Options{
+		Ledger: w.ledger, Boundary: w.boundary, Artefacts: w.root, Pin: w.pin, Now: time.Now, Holder: "test",
+		Template:  wire.Template{ImageDigest: image, VCPUs: 4, MemMiB: 8192},
+		CustomIDs: []string{customID}, OwnerKeyFile: key, SpendCapUSD: 12.5,
+		LeaseTTL: 10 * time.Second, LeasePoll: 5 * time.Millisecond, RenewEvery: time.Second,
+	}
+	return w.sealing(sealed)
 }
 
 // locked is a writer for several goroutines.
@@ -145,8 +151,12 @@ func (w *world) start(t testing.TB, edits ...func(*rlm.Options)) {
 // measurement behind it.
 func (w *world) seal(t testing.TB, value float64) {
 	t.Helper()
+	require.NoError(t, w.sealing(value))
+}
+
+func (w *world) sealing(value float64) error {
 	w.sealed = &baseline.Measurement{
-		EvalImageDigest: image, TopicID: topicID, HoldoutCommitment: hash("holdout"), SplitNLL: map[holdout.Split]float64{}, CustomValue: &value,
+		EvalImageDigest: image, TopicID: w.id, HoldoutCommitment: hash("holdout"), SplitNLL: map[holdout.Split]float64{}, CustomValue: &value,
 	}
 	for _, s := range holdout.Splits() {
 		if s.Scored() {
@@ -154,16 +164,20 @@ func (w *world) seal(t testing.TB, value float64) {
 		}
 	}
 	commitment, err := w.sealed.Commitment()
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	w.doc = document()
-	w.doc.Baseline.MetricsCommitment = commitment
-	w.sign(t)
+	w.doc.ID, w.doc.Baseline.MetricsCommitment = w.id, commitment
+	return w.doc.Sign(randomness(), ownerKey())
 }
 
 func (w *world) sign(t testing.TB) {
 	t.Helper()
-	require.NoError(t, w.doc.Sign(strings.NewReader(strings.Repeat("r", 64)), ownerKey()))
+	require.NoError(t, w.doc.Sign(randomness(), ownerKey()))
 }
+
+func randomness() *strings.Reader { return strings.NewReader(strings.Repeat("r", 64)) }
 
 // document is an open custom topic.
 func document() *topic.Document {
@@ -256,7 +270,7 @@ func (w *world) state(t testing.TB) rlm.State {
 // events are the recorded moves of the topic, as words.
 func (w *world) events(t testing.TB) []string {
 	t.Helper()
-	moves, err := w.ledger.Moves(t.Context(), topicID)
+	moves, err := w.ledger.Moves(t.Context(), w.id)
 	require.NoError(t, err)
 	var out []string
 	for _, m := range moves {
@@ -268,7 +282,7 @@ func (w *world) events(t testing.TB) []string {
 // free fails unless nobody has the topic's lease.
 func (w *world) free(t testing.TB) {
 	t.Helper()
-	l, err := w.ledger.Acquire(t.Context(), topicID, "probe", time.Minute)
+	l, err := w.ledger.Acquire(t.Context(), w.id, "probe", time.Minute)
 	require.NoError(t, err)
 	require.NotNil(t, l, "somebody still has the lease")
 	require.NoError(t, w.ledger.Release(t.Context(), *l))
@@ -285,7 +299,7 @@ func refused(t testing.TB, err error, status int) *intake.Refusal {
 
 func (w *world) rows(t testing.TB) []*intake.StoredRow {
 	t.Helper()
-	rows, err := w.ledger.Rows(t.Context(), ledger.RowQuery{Topic: topicID})
+	rows, err := w.ledger.Rows(t.Context(), ledger.RowQuery{Topic: w.id})
 	require.NoError(t, err)
 	return rows
 }
@@ -293,7 +307,7 @@ func (w *world) rows(t testing.TB) []*intake.StoredRow {
 // zip reads the published artefact of a row.
 func (w *world) zip(t testing.TB, row string) *artefact.Contents {
 	t.Helper()
-	data, err := w.root.Open(topicID, row)
+	data, err := w.root.Open(w.id, row)
 	require.NoError(t, err)
 	c, err := artefact.Read(data)
 	require.NoError(t, err)
@@ -303,7 +317,7 @@ func (w *world) zip(t testing.TB, row string) *artefact.Contents {
 // public reads one of the public files of the topic.
 func (w *world) public(t testing.TB, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(w.dir, topicID, name))
+	data, err := os.ReadFile(filepath.Join(w.dir, w.id, name))
 	if os.IsNotExist(err) {
 		return ""
 	}

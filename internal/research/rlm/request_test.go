@@ -17,7 +17,7 @@ import (
 // bare is a world without stores, for what is pure.
 func bare(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t}
+	w := &world{t: t, id: topicID}
 	w.seal(t, sealed)
 	return w
 }

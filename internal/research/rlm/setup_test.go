@@ -33,10 +33,10 @@ func (o *owner) Ask(_ context.Context, p *rlm.Presend) (bool, string, error) {
 // when it is to be set up.
 func (w *world) publish(t testing.TB) {
 	t.Helper()
-	versions, err := w.ledger.TopicVersions(t.Context(), topicID)
+	versions, err := w.ledger.TopicVersions(t.Context(), w.id)
 	require.NoError(t, err)
 	require.NoError(t, w.ledger.Publish(t.Context(), ledger.TopicVersion{
-		TopicID: topicID, Version: uint32(len(versions) + 1), Status: string(w.doc.Status), Document: must(w.doc.JSON()), Signature: w.doc.Signature,
+		TopicID: w.id, Version: uint32(len(versions) + 1), Status: string(w.doc.Status), Document: must(w.doc.JSON()), Signature: w.doc.Signature,
 	}))
 }
 
@@ -229,7 +229,7 @@ func TestSetupRefusesWhatItCannotSetUp(t *testing.T) {
 func (w *world) measured(t testing.TB) {
 	t.Helper()
 	w.draft(t)
-	_, err := w.Setup(t.Context(), topicID, &owner{yes: true})
+	_, err := w.Setup(t.Context(), w.id, &owner{yes: true})
 	require.NoError(t, err)
 	w.seal(t, sealed)
 }
