@@ -4,6 +4,7 @@ import (
 	"encoding/json/v2"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -69,15 +70,16 @@ type finding struct {
 // gate: the topic's own status first, which no row about the host looks at.
 func diagnose(d *topic.Document, r *remote.Readiness) []finding {
 	var list []finding
-	switch d.Status {
-	case topic.Draft:
-		list = append(list, finding{"5", "topic_open", "topic is not open", "it is a draft: set it up ('prova topic setup " + d.ID + "'), seal its baseline ('prova topic seal'), publish it open"})
-	case topic.Closed:
-		list = append(list, finding{"5", "topic_open", "topic is not open", "it is closed; publish a topic with another id"})
+	// A host may count the topic's own status among its rows, or look at the others alone.
+	counted := slices.ContainsFunc(r.Missing, func(m remote.Missing) bool { return m.Row == openRow })
+	if !counted && (d.Status != topic.Open || len(r.Missing) == 0 && !r.Scorable) {
+		list = append(list, finding{openRow, "topic_open", "topic is not open", toOpen(d)})
 	}
 	for _, m := range r.Missing {
 		do, known := advice[m.Name]
-		if !known {
+		if m.Row == openRow {
+			do = toOpen(d)
+		} else if !known {
 			do = "the server knows more about this than this build; read its log"
 		}
 		text := m.Error
@@ -86,14 +88,25 @@ func diagnose(d *topic.Document, r *remote.Readiness) []finding {
 		}
 		list = append(list, finding{remote.Printable(m.Row), remote.Printable(m.Name), remote.Printable(text), do})
 	}
-	if len(list) == 0 && !r.Scorable {
-		window := fmt.Sprintf("from epoch %d", d.ValidFromEpoch)
-		if d.ValidUntilEpoch != nil {
-			window += fmt.Sprintf(" to %d", *d.ValidUntilEpoch)
-		}
-		list = append(list, finding{"5", "topic_open", "topic is not open", "its window is " + window + "; 'prova research status' shows the current epoch"})
-	}
 	return list
+}
+
+// openRow is the gate's row of a topic that takes no submissions (R§11.3).
+const openRow = "5"
+
+// toOpen says what a topic lacks before it takes submissions.
+func toOpen(d *topic.Document) string {
+	switch d.Status {
+	case topic.Draft:
+		return "it is a draft: set it up ('prova topic setup " + d.ID + "'), seal its baseline ('prova topic seal'), publish it open"
+	case topic.Closed:
+		return "it is closed; publish a topic with another id"
+	}
+	window := fmt.Sprintf("from epoch %d", d.ValidFromEpoch)
+	if d.ValidUntilEpoch != nil {
+		window += fmt.Sprintf(" to %d", *d.ValidUntilEpoch)
+	}
+	return "its window is " + window + "; 'prova research status' shows the current epoch"
 }
 
 // advice says what to do about each row of the gate that looks at the host.

@@ -155,12 +155,14 @@ func operatorPath(id string, family topic.Family, h *hostView) []step {
 	if custom {
 		base.Commands = []string{
 			"prova topic new --family custom --id " + id + " --out " + id + ".yaml",
+			"prova recipe pack ./baseline --out baseline.tar",
+			"sha256sum baseline.tar",
 			"prova topic sign " + id + ".yaml --secret ~/proof/topic.key --holdout ~/proof/holdout.json --pin proof-pin.toml --out ~/proof/" + id + ".draft.json",
 			"prova topic publish ~/proof/" + id + ".draft.json --token-file ~/proof/admin.token",
 			"prova topic setup " + id + " --approve --wait --token-file ~/proof/admin.token",
 			"prova baseline measure " + id + " --token-file ~/proof/admin.token --out ~/proof/measured.json",
 		}
-		base.Note = "the topic's RLM writes the rules and measures the baseline in the topic's VM; script_sha256 is that of baseline.tar"
+		base.Note = "the printed hash goes under baseline: of " + id + ".yaml as script_sha256 before it is signed; the topic's RLM then writes the rules and measures the baseline in the topic's VM"
 		sign = []string{
 			"prova topic seal ~/proof/" + id + ".draft.json --measurement ~/proof/measured.json --script baseline.tar --secret ~/proof/topic.key --pin proof-pin.toml --baseline-out ~/proof/baseline.json --out ~/proof/" + id + ".signed.json",
 			"prova topic verify ~/proof/" + id + ".signed.json --pin proof-pin.toml",

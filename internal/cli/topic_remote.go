@@ -83,6 +83,9 @@ func publish(ctx context.Context, env *Env, c *remote.Client, d *topic.Document)
 		return fmt.Errorf("%s answers with another document than was sent: its signature differs", c.URL())
 	}
 	fmt.Fprintf(env.Stdout, "topic       %s\nstatus      %s\npublished   %s\n", stored.ID, stored.Status, c.URL())
+	if stored.Status == topic.Draft && stored.Metric.Family == topic.Custom && stored.Baseline.ScriptSHA256 == "" {
+		fmt.Fprintf(env.Stderr, "note        its baseline.script_sha256 is not set, and 'prova topic setup' needs it: put the SHA-256 of the baseline's tar into the draft, sign and publish it again\n")
+	}
 	if stored.Status != topic.Open {
 		return nil
 	}

@@ -9,10 +9,30 @@ import (
 	"github.com/prova-dev/prova/internal/research/topic"
 )
 
+// publishDraft signs and publishes a document.
+func (b *bench) publishDraft(d *topic.Document) *said {
+	b.t.Helper()
+	if err := d.Sign(nil, b.plane.Key); err != nil {
+		b.t.Fatal(err)
+	}
+	text, err := d.JSON()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.expect(0, "topic", "publish", b.write("published.json", string(text)))
+}
+
 func TestAnOperatorTakesATopicFromItsDraftToOpenAndClosed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.plane.Setups = []float64{0.25, 0.3}
+	b.expect(1, "topic", "setup", "draft-topic", "--approve", "--wait", "--every", "1ms").err("baseline.script_sha256 is not set")
+	draft := b.plane.Document(t, "draft-topic", topic.Draft)
+	b.publishDraft(draft).err("its baseline.script_sha256 is not set, and 'prova topic setup' needs it")
+	draft.Baseline.ScriptSHA256 = strings.Repeat("3", 64)
+	if s := b.publishDraft(draft); s.stderr != "" {
+		t.Errorf("a draft that can be set up: %s", s.stderr)
+	}
 	b.expect(0, "topic", "list", "--status", "all").out("draft-topic  draft  custom", "open-topic  open  custom")
 	b.expect(0, "topic", "show", "draft-topic").out("baseline     not sealed", "rule         same_seed: every run")
 	b.expect(0, "topic", "setup", "draft-topic").out("spend_cap_usd").err("nothing was done")
@@ -49,6 +69,9 @@ func TestAnOperatorTakesATopicFromItsDraftToOpenAndClosed(t *testing.T) {
 func TestSetupTellsWhatStoppedIt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	draft := b.plane.Document(t, "draft-topic", topic.Draft)
+	draft.Baseline.ScriptSHA256 = strings.Repeat("3", 64)
+	b.publishDraft(draft)
 	b.expect(1, "topic", "setup", "draft-topic", "--approve", "--wait", "--every", "1ms").
 		err("the set-up of draft-topic stopped at awaiting_owner_keys: owner keys are not there; run it again, it resumes there")
 	b.expect(0, "topic", "setup", "draft-topic", "--decline", "too dear").out("state       owner_presend")

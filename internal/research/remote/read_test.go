@@ -74,6 +74,14 @@ func TestSection18SetupRulesAndMeasurement(t *testing.T) {
 	p.Setups = []float64{0.25}
 	c := admin(t, p)
 	id := remotetest.DraftID
+	d := p.Document(t, id, topic.Draft)
+	d.Baseline.ScriptSHA256 = strings.Repeat("3", 64)
+	if err := d.Sign(nil, p.Key); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Publish(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := c.Measurement(t.Context(), id); !remote.IsStatus(err, 404) {
 		t.Errorf("before the set-up: %v", err)
 	}

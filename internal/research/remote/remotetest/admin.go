@@ -90,6 +90,11 @@ func (p *Plane) setup(w http.ResponseWriter, r *http.Request, t *intake.Topic) {
 		p.moves[id] = append(p.moves[id], map[string]string{"from": from, "event": event, "to": to, "note": note, "at": "2026-11-30T00:00:00Z"})
 	}
 	delete(p.failed, id)
+	if sent.Approve && t.Document.Baseline.ScriptSHA256 == "" {
+		p.failed[id] = "topic " + id + ": baseline.script_sha256 is not set; publish the draft with the SHA-256 of its baseline archive"
+		p.value(w, r, http.StatusAccepted, map[string]string{"topic_id": id, "state": "draft"})
+		return
+	}
 	move("draft", "submit_for_review", "owner_presend", "")
 	switch {
 	case !sent.Approve:

@@ -51,6 +51,8 @@ type Plane struct {
 
 	Run    func(*intake.Submission) Result
 	Tamper func(w http.ResponseWriter, r *http.Request, status int, body []byte) (int, []byte)
+	// HostRowsOnly leaves the topic's own status out of its readiness.
+	HostRowsOnly bool
 	// Setups is what each set-up measures; empty: it fails.
 	Setups []float64
 

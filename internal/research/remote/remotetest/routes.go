@@ -109,6 +109,9 @@ func (p *Plane) topics(w http.ResponseWriter, r *http.Request) {
 
 func (p *Plane) readiness(w http.ResponseWriter, r *http.Request, t *intake.Topic) {
 	missing := []map[string]string{}
+	if !t.Document.OpenAt(p.host.Epoch) && !p.HostRowsOnly {
+		missing = append(missing, map[string]string{"row": "5", "name": "not_open", "error": "topic is not open"})
+	}
 	for _, refusal := range p.host.Unready(t) {
 		missing = append(missing, map[string]string{"row": refusal.Row, "name": refusal.Name, "error": refusal.Text})
 	}
