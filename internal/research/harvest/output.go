@@ -31,6 +31,8 @@ type output struct {
 	line     []byte
 	skipping bool // of a line that is too long
 	total    int64
+	flooded  bool
+	over     func() // ends the run: a peer whose output nobody reads would wait until its deadline
 
 	lines [][]byte // the last ones
 	kept  int
@@ -43,6 +45,8 @@ type output struct {
 func (o *output) Write(p []byte) (int, error) {
 	o.total += int64(len(p))
 	if o.total > maxStdout {
+		o.flooded = true
+		o.over()
 		return 0, errFlood
 	}
 	n := len(p)

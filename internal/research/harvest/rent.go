@@ -213,7 +213,7 @@ func (h *Harvest) evaluate(ctx context.Context, j *job, sh *shell, log *slog.Log
 	tail := out.tail(j.withheld)
 	log.Info("run ended", "exit", exit, "seconds", int(elapsed/time.Second), "lost", err != nil)
 	switch {
-	case errors.Is(err, errFlood):
+	case out.flooded:
 		return nil, j.refuse("harvest_output", "proof-eval printed more than a run may; stdout_tail: "+tail)
 	case err != nil && ctx.Err() == nil && running.Err() != nil:
 		return nil, refuse("harvest_deadline", overdue(seconds, tail))

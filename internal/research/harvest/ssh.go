@@ -133,7 +133,8 @@ func (s *shell) close() {
 
 // run runs a command and returns its exit status, 128 and its number for a signal.
 // Its stderr is read and dropped.
-func (s *shell) run(command string, stdout io.Writer) (int, error) {
+func (s *shell) run(command string, stdout *output) (int, error) {
+	stdout.over = func() { s.client.Close() }
 	session, err := s.client.NewSession()
 	if err != nil {
 		return 0, errLost
@@ -147,8 +148,6 @@ func (s *shell) run(command string, stdout io.Writer) (int, error) {
 		return 0, nil
 	case errors.As(err, &exit):
 		return exit.ExitStatus(), nil
-	case errors.Is(err, errFlood):
-		return 0, errFlood
 	}
 	return 0, errLost
 }

@@ -25,7 +25,7 @@ func (w *withheld) keep(secret string) {
 	if secret == "" {
 		return
 	}
-	w.add(secret, url.QueryEscape(secret), url.PathEscape(secret),
+	w.add(secret, strings.Trim(quote(secret), "'"), url.QueryEscape(secret), url.PathEscape(secret),
 		hex.EncodeToString([]byte(secret)),
 		base64.RawStdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)))
 	if quoted, err := json.Marshal(secret); err == nil {
