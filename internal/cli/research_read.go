@@ -262,7 +262,7 @@ func reasonLines(row *remote.Row) string {
 		lines = append(lines, line{"reason", why})
 	}
 	if row.Detail != nil {
-		lines = append(lines, line{"gates", *row.Detail})
+		lines = append(lines, line{"gates", strings.TrimPrefix(*row.Detail, "gates=")})
 	}
 	if row.Verdict.Agent.Rationale != "" {
 		lines = append(lines, line{"rationale", row.Verdict.Agent.Rationale})

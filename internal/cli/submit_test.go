@@ -117,7 +117,7 @@ func TestSubmitExitStatusesTellTheEnds(t *testing.T) {
 	uri := []string{"--uri", "http://127.0.0.1:1/a.tar", "--wait"}
 	result := remotetest.Result{Used: 10}
 	b.plane.Run = func(*intake.Submission) remotetest.Result { return result }
-	b.expect(2, b.submit(uri...)...).out("state       rejected", "gates       gates=[", "rationale")
+	b.expect(2, b.submit(uri...)...).out("state       rejected", "gates       [", "rationale")
 	worse := 0.4
 	b.plane.Change(func() { result = remotetest.Result{Primary: &worse, Used: 10} })
 	b.expect(2, b.submit(uri...)...).out("ThroughputMiss")

@@ -22,7 +22,7 @@ import (
 func newTopicRemoteCmds(env *Env) []*cobra.Command {
 	rules := &cobra.Command{
 		Use:     "rules",
-		Short:   "Show or replace the anti-cheat rules of a topic",
+		Short:   "Show or replace the rules that submissions to a topic are checked against",
 		Example: "  prova topic rules show my-topic\n  prova topic rules edit my-topic --rules rules.yaml --token-file ~/proof/admin.token",
 	}
 	rules.AddCommand(newTopicRulesShowCmd(env), newTopicRulesEditCmd(env))
