@@ -57,7 +57,7 @@ func OpenOperator(ctx context.Context, c *Config, logger *slog.Logger, progress 
 		c.Issuer.BaseURL = c.Season.IssuerURL
 	}
 	s := &Server{config: *c}
-	db, err := store.Open(ctx, s.storeURL())
+	db, err := store.Open(ctx, s.config.database(s.config.Store.URL))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -94,7 +94,7 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 	if err != nil {
 		return nil, err
 	}
-	if s.db, err = store.Open(ctx, s.storeURL()); err != nil {
+	if s.db, err = store.Open(ctx, s.config.database(s.config.Store.URL)); err != nil {
 		return nil, err
 	}
 	// An uncertain write ends the process: what was not acknowledged must not be
@@ -249,11 +249,12 @@ func reachable(addr string) string {
 	return net.JoinHostPort(host, port)
 }
 
-func (s *Server) storeURL() string {
-	if path, ok := strings.CutPrefix(s.config.Store.URL, "sqlite:"); ok && !filepath.IsAbs(path) {
-		return "sqlite:" + s.config.path(path)
+// database resolves the file of an SQLite URL against the data directory.
+func (c *Config) database(url string) string {
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok && !filepath.IsAbs(path) {
+		return "sqlite:" + c.path(path)
 	}
-	return s.config.Store.URL
+	return url
 }
 
 // serve runs one HTTP server until Close, which lets its requests end.

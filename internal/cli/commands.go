@@ -18,5 +18,10 @@ var commands = []func(*Env) *cobra.Command{
 	newOfferCmd,
 	newBaselineCmd,
 	newKeysCmd,
+	newRecipeCmd,
+	newSubmitCmd,
+	newResearchCmd,
+	newArtefactCmd,
+	newSandboxCmd,
 	newVersionCmd,
 }

@@ -16,16 +16,19 @@ func configFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("config", "", "TOML file with the configuration")
 	defaults := app.DefaultConfig()
-	set := func(flag, key, value, usage string) {
-		f.String(flag, value, usage)
-		f.Lookup(flag).Annotations = map[string][]string{config.KeyAnnotation: {key}}
-	}
+	set := func(flag, key, value, usage string) { setFlag(cmd, flag, key, value, usage) }
 	set("data", "dir", defaults.Dir, "data directory: database, keys, seasons")
 	set("public", "listen.public", defaults.Listen.Public, "public address (issuer, season, Index)")
 	set("corpus-listen", "listen.corpus", defaults.Listen.Corpus, "address of the corpora, for the proxy alone")
 	set("internal", "listen.internal", defaults.Listen.Internal, "internal address (metrics, health, routes between services)")
 	set("store", "store.url", defaults.Store.URL, "database: sqlite:PATH or postgres://…")
 	set("log-level", "log.level", defaults.Log.Level, "debug, info, warn or error")
+}
+
+// setFlag adds a flag that sets a key of the configuration.
+func setFlag(cmd *cobra.Command, flag, key, value, usage string) {
+	cmd.Flags().String(flag, value, usage)
+	cmd.Flags().Lookup(flag).Annotations = map[string][]string{config.KeyAnnotation: {key}}
 }
 
 // loadConfig reads file, environment and flags, in that order of rising rank.
