@@ -139,7 +139,7 @@ func newWorld(t *testing.T, edits ...func(h *intake.Host, d *topic.Document)) *w
 		SSHPublicKeyFile: public, EvalTimeoutS: 60,
 		Limits: Limits{
 			Template: time.Second, Boot: time.Second, Stage: 5 * time.Second, Terminate: time.Second,
-			Settle: 50 * time.Millisecond, Poll: 5 * time.Millisecond,
+			Settle: 50 * time.Millisecond, Poll: 5 * time.Millisecond, Stdout: 8 << 20,
 		},
 	}
 	return w

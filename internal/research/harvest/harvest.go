@@ -24,6 +24,7 @@ type Limits struct {
 	Poll      time.Duration // between two looks at the provider
 	Rent      time.Duration // of everything between rent and termination
 	USD       float64       // that one run may cost
+	Stdout    int64         // bytes that a run may print
 }
 
 // DefaultLimits are those of R§15.6 where it has one.
@@ -31,7 +32,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Template: 20 * time.Minute, Boot: 20 * time.Minute, Stage: time.Hour, Grace: 300 * time.Second,
 		Terminate: 3 * time.Minute, Settle: 30 * time.Second, Poll: 5 * time.Second,
-		Rent: 6 * time.Hour, USD: 12,
+		Rent: 6 * time.Hour, USD: 12, Stdout: 64 << 20,
 	}
 }
 
@@ -84,6 +85,9 @@ func New(o Options) (*Harvest, error) {
 	}
 	if o.Limits.USD <= 0 {
 		o.Limits.USD = d.USD
+	}
+	if o.Limits.Stdout <= 0 {
+		o.Limits.Stdout = d.Stdout
 	}
 	if o.Now == nil {
 		o.Now = time.Now

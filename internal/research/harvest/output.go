@@ -18,10 +18,9 @@ const (
 )
 
 const (
-	maxLine   = len(metricsMarker) + strict.MaxSize
-	maxStdout = 64 << 20 // bytes that a run may print
-	maxTail   = 8 << 10  // bytes of the tail in an error (R§15.6)
-	keptTail  = 64 << 10 // bytes that are kept to make a tail of
+	maxLine  = len(metricsMarker) + strict.MaxSize
+	maxTail  = 8 << 10  // bytes of the tail in an error (R§15.6)
+	keptTail = 64 << 10 // bytes that are kept to make a tail of
 )
 
 var errFlood = errors.New("more output than a run may print")
@@ -29,7 +28,8 @@ var errFlood = errors.New("more output than a run may print")
 // output takes the stdout of a run, line by line, in bounded memory (io.Writer).
 type output struct {
 	line     []byte
-	skipping bool // of a line that is too long
+	skipping bool  // of a line that is too long
+	most     int64 // bytes that may be printed
 	total    int64
 	flooded  bool
 	over     func() // ends the run: a peer whose output nobody reads would wait until its deadline
@@ -44,7 +44,7 @@ type output struct {
 
 func (o *output) Write(p []byte) (int, error) {
 	o.total += int64(len(p))
-	if o.total > maxStdout {
+	if o.total > o.most {
 		o.flooded = true
 		o.over()
 		return 0, errFlood

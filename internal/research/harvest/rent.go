@@ -183,7 +183,7 @@ func (h *Harvest) stage(ctx context.Context, j *job, sh *shell) error {
 	staging, cancel := context.WithTimeout(ctx, h.o.Limits.Stage)
 	defer cancel()
 	defer context.AfterFunc(staging, func() { sh.client.Close() })()
-	status, err := sh.run(prepareCommand, &output{})
+	status, err := sh.run(prepareCommand, &output{most: keptTail})
 	if err == nil && status != 0 {
 		err = errRefused
 	}
@@ -205,7 +205,7 @@ func (h *Harvest) evaluate(ctx context.Context, j *job, sh *shell, log *slog.Log
 	running, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+h.o.Limits.Grace)
 	defer cancel()
 	defer context.AfterFunc(running, func() { sh.client.Close() })()
-	out := &output{}
+	out := &output{most: h.o.Limits.Stdout}
 	begun := h.o.Now()
 	exit, err := sh.run(runCommand(seconds), out)
 	elapsed := h.o.Now().Sub(begun)

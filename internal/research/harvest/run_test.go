@@ -137,7 +137,7 @@ func TestTheOutputOfARunMustBeOneResult(t *testing.T) {
 		"a document of a run that failed": {func(p *pod) int { p.evaluate(); return 1 }, "proof-eval exited with status 1; stdout_tail: loading"},
 		"a flood": {func(p *pod) int {
 			line := strings.Repeat("x", 1<<20)
-			for range 70 {
+			for range 9 {
 				p.print(line)
 			}
 			return 0
