@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -78,6 +80,50 @@ func BenchmarkCommit(b *testing.B) {
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				if err := f.Commit(context.Background(), <-commits); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	})
+}
+
+// BenchmarkPayoutRows reads what the close of an epoch with 100 000 rows starts
+// from.
+func BenchmarkPayoutRows(b *testing.B) {
+	const rows = 100_000
+	onBoth(b, func(b *testing.B, f *fixture) {
+		fill := `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99999) INSERT INTO `
+		for _, statement := range []string{
+			fill + `proof_row_id (id, reserved_at) SELECT i, '' FROM n`,
+			fill + `proof_submission (id, topic_id, miner_hotkey, submission_digest, artifact_digest, tree_digest, epoch, state, pass, primary_value, document, created_at)
+				SELECT i, 'topic-a', substr('` + hash("a") + `', 1, 56) || CAST(10000000 + i AS TEXT), '` + hash("b") + `', '` + hash("c") + `', '` + hash("d") + `', 0, 'awaiting_admin', 1, i / 7.0, '', '' FROM n`,
+		} {
+			if f.db.Dialect() == "postgres" {
+				statement = strings.Replace(statement, "1, i / 7.0, ''", "1, i / 7.0, ''::bytea", 1)
+			}
+			if err := f.db.Tx(b.Context(), func(tx *sql.Tx) error {
+				_, err := tx.Exec(statement)
+				return err
+			}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for b.Loop() {
+			if got, err := f.PayoutRows(b.Context(), 0); err != nil || len(got) != rows {
+				b.Fatal(len(got), err)
+			}
+		}
+	})
+}
+
+// BenchmarkReserveRow is a row id, durable, beside as many as there are already.
+func BenchmarkReserveRow(b *testing.B) {
+	onBoth(b, func(b *testing.B, f *fixture) {
+		b.SetParallelism(callers)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if _, err := f.ReserveRow(context.Background()); err != nil {
 					b.Error(err)
 					return
 				}

@@ -36,7 +36,7 @@ const (
 func TestMain(m *testing.M) {
 	if url := os.Getenv(childURL); url != "" {
 		if err := child(url); err != nil {
-			fmt.Println("error", err) //nolint:forbidigo // the parent reads it
+			fmt.Println("error", err)
 		}
 		os.Exit(1)
 	}
@@ -72,7 +72,7 @@ func child(url string) error {
 	if err := actions()[os.Getenv(childAction)](context.Background(), l); err != nil {
 		return err
 	}
-	fmt.Println("done") //nolint:forbidigo // the parent reads it
+	fmt.Println("done")
 	die()
 	return nil
 }
@@ -164,7 +164,7 @@ func freshLike(t *testing.T, url string) string {
 // it.
 func dying(t *testing.T, env []string) (out string, killed bool) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$") //nolint:noctx // it ends itself
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
@@ -249,7 +249,7 @@ func TestKill9KeepsEveryAcknowledgedRow(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		kept := map[string]bool{}
 		for round := range 3 {
-			cmd := exec.Command(os.Args[0], "-test.run=^$") //nolint:noctx // it is killed below
+			cmd := exec.Command(os.Args[0], "-test.run=^$")
 			cmd.Env = append(os.Environ(), childURL+"="+f.app, childAction+"=work", fmt.Sprintf("%s=%d", childFirst, 100_000*(round+1)))
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()

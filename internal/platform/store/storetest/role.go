@@ -13,7 +13,8 @@ import (
 
 // AppRole returns the address of the same database for a process that connects as
 // [store.AppRole], an account that owns nothing and can create nothing; it makes
-// the account on a server that has none. An SQLite file has no accounts: its
+// the account on a server that has none (the account of PROVA_TEST_POSTGRES_URL must
+// be allowed to, and to become it). An SQLite file has no accounts: its
 // address is returned as it is.
 func AppRole(tb testing.TB, address string) string {
 	tb.Helper()
