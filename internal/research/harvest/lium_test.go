@@ -49,10 +49,14 @@ func TestTheProvidersMisbehaviourIsNamedAndNotQuoted(t *testing.T) {
 		text    string
 		asked   int32
 	}{
-		"a refused key":       {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad key "+liumKey, 401) }, "lium: list pods: answered 401", 1},
-		"an error":            {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, liumKey, 500) }, "lium: list pods: answered 500", liumTries},
-		"too many requests":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, liumKey, 429) }, "lium: list pods: answered 429", liumTries},
-		"a redirect":          {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://planted.example/", 302) }, "lium: list pods: answered 302, which is not followed", 1},
+		"a refused key": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "bad key "+liumKey, http.StatusUnauthorized)
+		}, "lium: list pods: answered 401", 1},
+		"an error":          {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, liumKey, http.StatusInternalServerError) }, "lium: list pods: answered 500", liumTries},
+		"too many requests": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, liumKey, http.StatusTooManyRequests) }, "lium: list pods: answered 429", liumTries},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://planted.example/", http.StatusFound)
+		}, "lium: list pods: answered 302, which is not followed", 1},
 		"a page":              {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>"+liumKey) }, "lium: list pods: the answer is not application/json", 1},
 		"no list":             {jsonBody(`{"detail":"planted"}`), "lium: list pods: the answer is not of the expected form", 1},
 		"a member twice":      {jsonBody(`[{"id":"a","id":"b"}]`), "lium: list pods: the answer is not of the expected form", 1},

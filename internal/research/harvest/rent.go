@@ -35,9 +35,7 @@ func (h *Harvest) rented(ctx context.Context, j *job, log *slog.Logger, progress
 	if err != nil {
 		return nil, err
 	}
-	// A pod of this name is what an earlier attempt of this submission left when its
-	// host died.
-	if err := h.terminate(ctx, j.pod, 0); err != nil {
+	if err := h.clear(limited, j); err != nil {
 		return nil, err
 	}
 
@@ -104,6 +102,19 @@ func (h *Harvest) machines(ctx context.Context, j *job) ([]Machine, error) {
 		return nil, j.refuse("harvest_width", width(wider))
 	}
 	return nil, j.refuse("harvest_rent", "no machine of exactly one GPU is on offer; refuse scoring")
+}
+
+// clear ends a pod of this run's name: what an earlier attempt of the submission left
+// when its host died.
+func (h *Harvest) clear(ctx context.Context, j *job) error {
+	pods, err := h.o.Provider.Pods(ctx)
+	if err != nil {
+		return j.refuse("harvest_rent", err.Error())
+	}
+	if slices.ContainsFunc(pods, func(p Pod) bool { return p.Name == j.pod }) {
+		return h.terminate(ctx, j.pod, 0)
+	}
+	return nil
 }
 
 // onPod rents, stages, runs and reads the result. unanswered says that a pod may

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/topic"
 )
@@ -341,6 +343,77 @@ func TestAPodOfAnEarlierAttemptIsTerminatedBeforeTheRent(t *testing.T) {
 	}
 	if n := w.lium.live(); n != 1 {
 		t.Errorf("%d pods are left, want the other one", n)
+	}
+}
+
+func TestAnAccountThatCannotBeReadIsNotRentedFrom(t *testing.T) {
+	for _, path := range []string{"/api/templates", "/api/executors", "/api/pods"} {
+		w := newWorld(t)
+		w.lium.instead = func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != path {
+				return false
+			}
+			http.Error(rw, liumKey+judgeOrigin, http.StatusForbidden)
+			return true
+		}
+		w.refused(503, "answered 403")
+		w.neverRented()
+	}
+	w := newWorld(t)
+	w.lium.leave(podName(w.outcome.Submission.Digest))
+	w.lium.keeps, w.options.Limits.Terminate = true, 50*time.Millisecond
+	w.refused(500, "integrity: ")
+	w.neverRented()
+}
+
+func TestALaterConnectionMustShowTheHostKeyOfTheFirst(t *testing.T) {
+	w := newWorld(t)
+	key, err := loadSSHKey(w.options.SSHPublicKeyFile, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen ssh.PublicKey
+	first, other := newPod(t, "a", "a", "", key.public), newPod(t, "b", "b", "", key.public)
+	defer first.stop()
+	defer other.stop()
+	connect := func(p *pod) error {
+		at, ok := parseConnect(p.listed(0)["ssh_connect_cmd"].(string))
+		if !ok {
+			t.Fatal("the pod has no address")
+		}
+		sh, err := dial(t.Context(), at, key, &seen)
+		if err == nil {
+			sh.close()
+		}
+		return err
+	}
+	if err := errors.Join(connect(first), connect(first)); err != nil {
+		t.Fatal(err)
+	}
+	if err := connect(other); !errors.Is(err, errLost) {
+		t.Errorf("another host key was taken (%v)", err)
+	}
+}
+
+func TestThroughputRunsAreJudgedByTheirOwnGates(t *testing.T) {
+	w := newWorld(t, func(h *intake.Host, d *topic.Document) {
+		d.Metric = topic.Metric{
+			Family: topic.Throughput, Primary: "tokens_per_sec", Direction: topic.Max, EpsilonRel: 0.05, QualityFloorNLL: 0.02, WallBudgetS: 14400,
+		}
+		h.Topics[topicID].Baseline.TokensPerSec = ptr(100.0)
+	})
+	for speed, pass := range map[float64]bool{105: true, 104.9: false} {
+		w.lium.run = func(p *pod) int {
+			if p.request()["wall_budget_s"] != 14400.0 {
+				t.Error("the wall budget is not in the request")
+			}
+			p.print(metricsMarker+p.document(func(_, _, harness map[string]any) { harness["tokens_per_sec"] = speed }), okMarker)
+			return 0
+		}
+		res, err := w.run()
+		if err != nil || res.Verdict.Pass != pass {
+			t.Errorf("%v tokens a second: %v, %s, want pass %v", speed, err, res.Verdict.Detail(), pass)
+		}
 	}
 }
 
