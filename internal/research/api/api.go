@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prova-dev/prova/internal/platform/httpx"
+	"github.com/prova-dev/prova/internal/research/board"
 	"github.com/prova-dev/prova/internal/research/host"
 	"github.com/prova-dev/prova/internal/research/intake"
 )
@@ -80,6 +81,7 @@ type server struct {
 	places, waits chan struct{}
 	bodies        chan struct{} // of submissions: slow ones must not keep readers out
 	failures      *throttle
+	payouts       *payouts
 	oversize      []byte // stands for a body that is too long to be read; never written to
 }
 
@@ -92,7 +94,8 @@ type route struct {
 	serve        handle
 }
 
-// New returns the routes of a control plane. The error is an option that is missing
+// New returns the routes of a control plane and, at all other paths, the pages of
+// package board. The error is an option that is missing
 // or makes no sense.
 func New(o Options) (http.Handler, error) {
 	if err := o.fill(); err != nil {
@@ -100,7 +103,11 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &server{
 		o: o, host: o.Host, places: make(chan struct{}, o.MaxRequests), waits: make(chan struct{}, o.MaxWaits), bodies: make(chan struct{}, maxBodies),
-		failures: newThrottle(), oversize: make([]byte, intake.MaxBody+1),
+		failures: newThrottle(), payouts: newPayouts(o.Host.Payout), oversize: make([]byte, intake.MaxBody+1),
+	}
+	pages, err := board.New(board.Options{Host: o.Host, Payout: s.payouts.of, Log: o.Log})
+	if err != nil {
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	methods := map[string]map[string]handle{}
@@ -113,7 +120,9 @@ func New(o Options) (http.Handler, error) {
 	for at, byMethod := range methods {
 		mux.Handle(at, s.dispatch(byMethod))
 	}
-	mux.Handle("/", s.dispatch(nil))
+	mux.Handle("/v1", s.dispatch(nil))
+	mux.Handle("/v1/", s.dispatch(nil))
+	mux.Handle("/", s.readable(pages))
 	return httpx.Chain(s.clean(mux),
 		httpx.RequestID(o.Rand), httpx.SecurityHeaders, httpx.AccessLog(o.Log, o.Now), s.recovered, httpx.Drain), nil
 }
@@ -171,6 +180,19 @@ func enter(places chan struct{}) (leave func(), err error) {
 	default:
 		return nil, &httpx.StatusError{Status: http.StatusServiceUnavailable, Title: "too many requests at this moment; try again shortly", RetryAfter: time.Second}
 	}
+}
+
+// readable serves the pages for readers within the same places as the routes.
+func (s *server) readable(pages http.Handler) http.Handler {
+	placed := s.placed(func(w http.ResponseWriter, r *http.Request) error {
+		pages.ServeHTTP(w, r)
+		return nil
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := placed(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	})
 }
 
 // clean answers paths that the mux would answer with a page that redirects.

@@ -238,7 +238,7 @@ func (s *server) payout(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || known(w, r, "payout-"+e.SHA256) {
 		return err
 	}
-	result, err := s.host.Payout(r.Context(), e.Epoch)
+	result, err := s.payouts.of(r.Context(), e.Epoch)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,166 @@
+package board
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+
+	"github.com/prova-dev/prova/internal/research/intake"
+	"github.com/prova-dev/prova/internal/research/ledger"
+	"github.com/prova-dev/prova/internal/research/topic"
+)
+
+// perPage is how many rows a page lists.
+const perPage = 50
+
+type rowList struct {
+	Rows []rowLine
+	Next string // query of the next page; empty at the end
+	Back bool   // there are newer rows
+	Of   string // hotkey that the list is narrowed to
+}
+
+// rowLine is a row as a list shows it.
+type rowLine struct {
+	ID, Topic   string
+	Hotkey      string
+	Primary     string
+	State, Word string
+	Epoch       uint64
+	Reason      reason
+	Unsandboxed bool
+}
+
+func (b *Board) rowList(ctx context.Context, c *catalogue, of ledger.RowQuery, q query) (rowList, error) {
+	of.Limit, of.Before = perPage, q.before
+	if q.hotkey != nil {
+		of.Hotkey = q.hotkey.String()
+	}
+	found, err := b.o.Host.Rows(ctx, of)
+	if err != nil {
+		return rowList{}, err
+	}
+	list := rowList{Back: q.before != nil, Of: of.Hotkey}
+	for _, row := range found.Items {
+		list.Rows = append(list.Rows, c.rowLine(row, b.document(row.TopicID)))
+	}
+	if found.Next != nil {
+		next := query{hotkey: q.hotkey}
+		id, err := intake.ParseID(*found.Next)
+		if err != nil {
+			return rowList{}, err
+		}
+		next.before = &id
+		list.Next = next.text()
+	}
+	return list, nil
+}
+
+// document is that of a topic, nil when the host does not have it any more.
+func (b *Board) document(id string) *topic.Document {
+	d, err := b.o.Host.Topic(id)
+	if err != nil {
+		return nil
+	}
+	return d
+}
+
+func (c *catalogue) rowLine(row *intake.StoredRow, d *topic.Document) rowLine {
+	is, known := sandboxed(row)
+	return rowLine{
+		ID: row.ID, Topic: row.TopicID, Hotkey: row.MinerHotkey, Primary: c.primary(row, d),
+		State: string(row.State), Word: c.word("state", string(row.State)), Epoch: row.Epoch,
+		Reason: c.reasonOf(row, d), Unsandboxed: known && !is,
+	}
+}
+
+// primary prints the figure that the topic of a row names.
+func (c *catalogue) primary(row *intake.StoredRow, d *topic.Document) string {
+	if d == nil {
+		return c.number(row.Verdict.Harness.CustomValue)
+	}
+	if f, ok := intake.Scored(d).PrimaryOf(row.Verdict.Harness.Metrics); ok {
+		return c.number(f)
+	}
+	return c.number(nil)
+}
+
+func (b *Board) rows(ctx context.Context, l language, q query) (*page, error) {
+	p := b.newPage(l, "rows", "rows")
+	p.Title, p.Twin = p.words.must("rows.title"), "v1/submissions"
+	list, err := b.rowList(ctx, p.words, ledger.RowQuery{}, q)
+	p.Content = list
+	return p, err
+}
+
+type rowContent struct {
+	rowLine
+	Row       *intake.StoredRow
+	Metric    string
+	Declared  string
+	Used      string
+	Closed    bool
+	Artefact  bool // may be fetched
+	Sandboxed string
+	Receipt   []fact
+	Hashes    int
+	Datasets  []string
+}
+
+// fact is a member of a receipt.
+type fact struct{ Name, Value string }
+
+func (b *Board) row(ctx context.Context, l language, id string) (*page, error) {
+	row, err := b.o.Host.Row(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p := b.newPage(l, "row", "rows/"+row.ID)
+	c, d := p.words, b.document(row.TopicID)
+	p.Title, p.Twin = row.ID, "v1/submissions/"+row.ID
+	content := rowContent{
+		rowLine: c.rowLine(row, d), Row: row, Declared: c.number(row.DeclaredFLOPs), Used: c.number(row.Verdict.Agent.FlopsUsed),
+		Receipt: receipt(row), Hashes: len(row.Manifest.TrainContentHashes),
+	}
+	const most = 50
+	content.Datasets = row.Manifest.TrainDatasetIDs[:min(most, len(row.Manifest.TrainDatasetIDs))]
+	if d != nil {
+		content.Metric = c.metric(d)
+	}
+	for _, e := range b.o.Host.Epochs().Closed {
+		content.Closed = content.Closed || e.Epoch == row.Epoch
+	}
+	if is, known := sandboxed(row); known {
+		content.Sandboxed = c.must("sandboxed.no")
+		if is {
+			content.Sandboxed = c.must("sandboxed.yes")
+		}
+		content.Artefact = content.Closed
+	}
+	p.Content = content
+	return p, nil
+}
+
+// receipt lists the members of a receipt in their order.
+func receipt(row *intake.StoredRow) []fact {
+	if row.ReceiptJSON == nil {
+		return nil
+	}
+	var members map[string]jsontext.Value
+	if json.Unmarshal([]byte(*row.ReceiptJSON), &members) != nil {
+		return nil
+	}
+	var list []fact
+	for _, name := range []string{"provider", "pod_id", "image_digest", "submission_hash", "metrics_hash", "termination_verified"} {
+		v, is := members[name]
+		if !is {
+			continue
+		}
+		var s string
+		if json.Unmarshal(v, &s) != nil {
+			s = string(v)
+		}
+		list = append(list, fact{name, plainLine(s)})
+	}
+	return list
+}
