@@ -91,7 +91,10 @@ func StartResearch(ctx context.Context, c Config, logger *slog.Logger) (_ *Contr
 	}
 	p.URL = scheme + "://" + reachable(p.Addr)
 	group.Go(func() error { return p.host.Run(ctx) })
-	group.Go(func() error { return p.followReloads(ctx) })
+	// Asked for before anything is served: until then a SIGHUP ends the process.
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	group.Go(func() error { return p.followReloads(ctx, hup) })
 	server := p.server
 	group.Go(func() error {
 		if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
@@ -342,9 +345,7 @@ func (p *ControlPlane) adminTokens(ctx context.Context, c *Config) []api.Token {
 }
 
 // followReloads reads the operator's files again at each SIGHUP (decision 11).
-func (p *ControlPlane) followReloads(ctx context.Context) error {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
+func (p *ControlPlane) followReloads(ctx context.Context, hup chan os.Signal) error {
 	defer signal.Stop(hup)
 	for {
 		select {

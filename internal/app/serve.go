@@ -31,11 +31,15 @@ const (
 	ServiceSeason = "season" // enrolment and intake
 	ServiceIndex  = "index"  // public pages
 	ServiceWorker = "worker" // batches: closing, anchoring, retries
+
+	// ServiceResearch is the control plane of the research challenge, on a listener
+	// of its own (research.listen).
+	ServiceResearch = "research"
 )
 
 // Services lists all of them in the order of starting.
 func Services() []string {
-	return []string{ServiceIssuer, ServiceCorpus, ServiceSeason, ServiceIndex, ServiceWorker}
+	return []string{ServiceIssuer, ServiceCorpus, ServiceSeason, ServiceIndex, ServiceWorker, ServiceResearch}
 }
 
 const (
@@ -53,6 +57,8 @@ type Server struct {
 	Public, Corpus, Internal string
 	// PublicURL is how this machine reaches the public listener.
 	PublicURL string
+	// Research is the control plane that runs beside them, nil where none does.
+	Research *ControlPlane
 
 	config  Config
 	db      *store.DB
@@ -68,14 +74,15 @@ type Server struct {
 	clock   func() time.Time
 }
 
-// Start builds the services named (all when only is empty) and serves until the
-// context ends or Close. Listeners are bound before anything is built, so that a
+// Start builds the services named and serves until the
+// context ends or Close. Without names it builds all of them, the control plane of
+// the research challenge where its settings are there. Listeners are bound before anything is built, so that a
 // port in use stops the start and port 0 can be told to the other services.
 func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_ *Server, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	runs, err := chosen(only)
+	runs, err := chosen(only, c.Research.configured())
 	if err != nil {
 		return nil, err
 	}
@@ -144,13 +151,20 @@ func Start(ctx context.Context, c Config, only []string, logger *slog.Logger) (_
 	if s.site != nil {
 		group.Go(func() error { return s.site.follow(ctx) })
 	}
+	if runs[ServiceResearch] {
+		if s.Research, err = StartResearch(ctx, c, logger); err != nil {
+			return nil, err
+		}
+		group.Go(func() error { return s.Research.Wait(ctx) })
+	}
 	return s, nil
 }
 
-// chosen reads --only. The worker of a process works for its issuer.
-func chosen(only []string) (map[string]bool, error) {
+// chosen reads --only. The worker of a process works for its issuer. Without names
+// the control plane runs only where it is configured.
+func chosen(only []string, research bool) (map[string]bool, error) {
 	if len(only) == 0 {
-		only = Services()
+		only = slices.DeleteFunc(Services(), func(name string) bool { return name == ServiceResearch && !research })
 	}
 	runs := map[string]bool{}
 	for _, name := range only {

@@ -16,8 +16,9 @@ func newServeCmd(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the services of one configuration",
-		Long: `Runs issuer, corpus, season service, Index and worker, or those named by --only.
-Several processes may share one PostgreSQL database.`,
+		Long: `Runs issuer, corpus, season service, Index and worker, and the control plane of the
+research challenge where the configuration has one, or those named by --only. Several
+processes may share one PostgreSQL database.`,
 		Example: `  prova serve --data /var/lib/prova
   prova serve --config prova.toml --only season,index`,
 		Args: cobra.NoArgs,
@@ -40,6 +41,9 @@ Several processes may share one PostgreSQL database.`,
 				return err
 			}
 			fmt.Fprintf(env.Stdout, "public %s\ninternal http://%s\n", s.PublicURL, s.Internal)
+			if s.Research != nil {
+				fmt.Fprintf(env.Stdout, "control plane %s\n", s.Research.URL)
+			}
 			return s.Wait(cmd.Context())
 		},
 	}
