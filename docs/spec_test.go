@@ -152,3 +152,27 @@ func TestNoFileOfTheRepositoryIsASecret(t *testing.T) {
 		t.Errorf("only %d files were looked at", looked)
 	}
 }
+
+// TestNoHostedFunctionServiceIsUsed (P83): the first implementation's rule names one;
+// neither a dependency nor an import is of it.
+func TestNoHostedFunctionServiceIsUsed(t *testing.T) {
+	module, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(module), "\nrequire (") {
+		t.Fatal("go.mod has no requirements; the test reads the wrong file")
+	}
+	for _, line := range strings.Split(string(module), "\n") {
+		if strings.Contains(strings.ToLower(line), "modal") {
+			t.Errorf("go.mod: %s", line)
+		}
+	}
+	for name, file := range sources(t, "internal", "cmd", "evidence") {
+		for _, text := range literals(t, file) {
+			if strings.Contains(strings.ToLower(text), "modal.com") || strings.HasPrefix(text, "MODAL_") {
+				t.Errorf("%s holds %q", name, text)
+			}
+		}
+	}
+}
