@@ -117,11 +117,13 @@ func verified(t *testing.T, leaf SignedLeaf, payload []byte) {
 
 func TestDecision3AnEpochWaitsForItsRunsAndARunKeepsTheEpochOfItsAcceptance(t *testing.T) {
 	w := alone(t, hourly)
-	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10, Delay: 300 * time.Millisecond})
+	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10})
+	release := w.hold()
 	digest := w.async(w.sent(custom0, 1, 1))
 	w.clock.advance(time.Hour + grace)
 	time.Sleep(60 * time.Millisecond)
 	require.False(t, w.closed.has(0), "a run of the epoch is in flight")
+	release()
 	got := w.until(digest, "champion")
 	w.closes(0)
 	row, err := w.Row(context.Background(), got["id"].(string))

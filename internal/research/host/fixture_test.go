@@ -168,7 +168,8 @@ type world struct {
 	stop     func()
 
 	mu    sync.Mutex
-	shown []string // every reply that was given
+	shown []string      // every reply that was given
+	held  chan struct{} // runs of custom topics wait here; nil: they go on
 }
 
 // each runs a test on both databases.
@@ -208,6 +209,7 @@ func newWorld(tb testing.TB, url string, edits ...func(*world)) *world {
 	require.NoError(tb, w.pin.Validate())
 	w.harvest.run = func(_ context.Context, o *intake.Outcome) (intake.Result, error) { return simulate(o, pinned, true) }
 	w.boundary.Baseline.Primary = ptr(sealed0)
+	w.boundary.At = w.at
 	w.files()
 	w.options = Options{
 		Pin: w.pin, Artefacts: w.root, Harvest: w.harvest, Now: w.clock.now, Store: "sqlite",
@@ -229,6 +231,38 @@ func newWorld(tb testing.TB, url string, edits ...func(*world)) *world {
 	}
 	tb.Cleanup(w.secrets)
 	return w
+}
+
+// hold lets runs of custom topics wait, between inspection and evaluation, until
+// they are released.
+func (w *world) hold() (release func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := make(chan struct{})
+	w.held = held
+	release = sync.OnceFunc(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.held = nil
+		close(held)
+	})
+	w.t.Cleanup(release)
+	return release
+}
+
+func (w *world) at(ctx context.Context, call, _ string) error {
+	w.mu.Lock()
+	held := w.held
+	w.mu.Unlock()
+	if held == nil || call != string(wire.Evaluate) {
+		return nil
+	}
+	select {
+	case <-held:
+		return nil
+	case <-ctx.Done():
+		return &wire.Error{Code: wire.CodeBackend, Text: "cancelled"}
+	}
 }
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }

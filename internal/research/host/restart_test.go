@@ -204,6 +204,27 @@ func TestARunThatAnotherProcessClaimedWritesNothing(t *testing.T) {
 	require.NoError(t, w.ledger.Refuse(context.Background(), f.ID, "somebody-else", unavailable, "gone"))
 }
 
+func TestAClockThatJumpsDoesNotRunASubmissionTwice(t *testing.T) {
+	w := alone(t)
+	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10})
+	release := w.hold()
+	digest := w.async(w.sent(custom0, 1, 1))
+	require.Eventually(t, func() bool { return len(w.boundary.Jobs()) == 2 }, 10*time.Second, time.Millisecond)
+	for range 5 { // past each beat of the run
+		w.clock.advance(time.Minute)
+		time.Sleep(20 * time.Millisecond)
+	}
+	release()
+	w.until(digest, "champion")
+	require.Len(t, w.boundary.Jobs(), 2)
+	require.Equal(t, 1, w.rows())
+	require.Eventually(t, func() bool {
+		w.runs.mu.Lock()
+		defer w.runs.mu.Unlock()
+		return len(w.runs.flying) == 0
+	}, 5*time.Second, time.Millisecond)
+}
+
 func TestAPanicOfAScorerEndsItsRunAlone(t *testing.T) {
 	w := alone(t)
 	w.harvest.run = func(_ context.Context, o *intake.Outcome) (intake.Result, error) {

@@ -23,6 +23,7 @@ type runs struct {
 	stop chan struct{} // closed when the host stops
 
 	mu      sync.Mutex
+	flying  map[ledger.FlightID]bool            // runs of this process
 	decided map[string]decision                 // by submission digest, until a worker claims it
 	waiting map[string]map[chan ending]struct{} // by submission digest
 }
@@ -35,7 +36,7 @@ type decision struct {
 func newRuns() *runs {
 	return &runs{
 		wake: make(chan struct{}, 1), stop: make(chan struct{}),
-		decided: make(map[string]decision), waiting: make(map[string]map[chan ending]struct{}),
+		flying: make(map[ledger.FlightID]bool), decided: make(map[string]decision), waiting: make(map[string]map[chan ending]struct{}),
 	}
 }
 
@@ -45,6 +46,24 @@ func (r *runs) knock() {
 	case r.wake <- struct{}{}:
 	default:
 	}
+}
+
+// board tells whether a claimed flight is to be run. When the clock jumps, a run of
+// this very process looks as if its worker had gone; it goes on, claimed anew.
+func (r *runs) board(id ledger.FlightID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.flying[id] {
+		return false
+	}
+	r.flying[id] = true
+	return true
+}
+
+func (r *runs) alight(id ledger.FlightID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.flying, id)
 }
 
 // keep holds an outcome for the worker that will claim its flight, so that it runs

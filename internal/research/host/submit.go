@@ -217,7 +217,7 @@ type Progress struct {
 	Position         *int   `json:"position,omitempty"` // in the queue, from 1
 	Phase            string `json:"phase,omitempty"`
 	AgeS             *int64 `json:"age_s,omitempty"` // seconds since the run began
-	Status           int    `json:"status,omitempty"`
+	Status           int    `json:"status,omitzero"`
 	Error            string `json:"error,omitempty"`
 }
 
@@ -246,7 +246,7 @@ func (h *Host) ByDigest(ctx context.Context, digest string) (*Reply, error) {
 		p.Status, p.Error = f.Status, f.Text
 	case ledger.Running:
 		age := max(0, int64(h.o.Now().Sub(f.StartedAt)/time.Second))
-		p.Phase, p.AgeS = f.Phase, &age
+		p.Phase, p.AgeS = or(f.Phase, firstPhase), &age
 	default:
 		place, err := h.o.Ledger.Position(ctx, f.ID)
 		if err != nil {

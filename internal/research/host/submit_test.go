@@ -32,7 +32,8 @@ func TestSection14ASubmissionToACustomTopicEndsAsChampionAwaitingOrRejected(t *t
 
 func TestDecision6AnAsyncSubmissionTellsItsPlaceItsPhaseAndItsRow(t *testing.T) {
 	w := alone(t, func(w *world) { w.options.Limits.Workers = 1 })
-	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10, Delay: 150 * time.Millisecond})
+	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10})
+	release := w.hold()
 	first := w.async(w.sent(custom0, 1, 1))
 	running := w.until(first, "running")
 	require.Contains(t, running, "phase")
@@ -43,6 +44,7 @@ func TestDecision6AnAsyncSubmissionTellsItsPlaceItsPhaseAndItsRow(t *testing.T) 
 	status, err := w.Status(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 1}, []int{status.Queued, status.Running})
+	release()
 	require.NotEmpty(t, w.until(first, "champion")["id"])
 	w.until(third, "awaiting_admin")
 	_, err = w.ByDigest(context.Background(), hash("nobody"))
@@ -51,12 +53,17 @@ func TestDecision6AnAsyncSubmissionTellsItsPlaceItsPhaseAndItsRow(t *testing.T) 
 
 func TestSection29RunsSurviveTheirClients(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10, Delay: 100 * time.Millisecond})
+		w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10})
+		release := w.hold()
 		sent := w.sent(custom0, 1, 1)
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
-		defer cancel()
-		_, err := w.Submit(ctx, sent)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+		ctx, cancel := context.WithCancel(context.Background())
+		left := make(chan error, 1)
+		go func() { _, err := w.Submit(ctx, sent); left <- err }()
+		require.Eventually(t, func() bool { return len(w.boundary.Jobs()) == 2 }, 10*time.Second, time.Millisecond)
+		cancel()
+		require.ErrorIs(t, <-left, context.Canceled)
+		w.until(w.digest(sent), "running")
+		release()
 		// The same nonce and body joins the run, and later meets its row.
 		got := w.submit(created, sent)
 		require.Equal(t, "champion", got["state"])
@@ -81,11 +88,13 @@ func TestDecision5ANonceLeadsToOneBodyAndIsFreeAfterARefusal(t *testing.T) {
 
 func TestDecision6TheSameArtefactInFlightAndASecondRunOfAHotkeyAreRefused(t *testing.T) {
 	w := alone(t)
-	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10, Delay: 150 * time.Millisecond})
+	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10})
+	release := w.hold()
 	digest := w.async(w.sent(custom0, 1, 1))
 	anew := w.sent(custom0, 1, 1, func(f map[string]any) { f["submit_nonce"] = hash("another nonce") })
 	require.Contains(t, w.submit(conflict, anew)["error"], "being evaluated already")
 	require.Contains(t, w.submit(tooMany, w.sent(custom0, 1, 2))["error"], "in flight; one at a time")
+	release()
 	w.until(digest, "champion")
 	// It is legal to submit the same artefact once more (decision 2).
 	require.Equal(t, "awaiting_admin", w.submit(created, anew)["state"])
@@ -94,7 +103,8 @@ func TestDecision6TheSameArtefactInFlightAndASecondRunOfAHotkeyAreRefused(t *tes
 
 func TestDecision6AFullQueueIs503(t *testing.T) {
 	w := alone(t, func(w *world) { w.options.Limits = Limits{Workers: 1, QueueCap: 1} })
-	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10, Delay: 200 * time.Millisecond})
+	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10})
+	release := w.hold()
 	first := w.async(w.sent(custom0, 1, 1))
 	w.until(first, "running")
 	second := w.async(w.sent(nll0, 2, 2))
@@ -104,6 +114,7 @@ func TestDecision6AFullQueueIs503(t *testing.T) {
 	require.Contains(t, w.saw(reply.JSON)["error"], "the queue is full")
 	require.Equal(t, unavailable, reply.Status)
 	require.Equal(t, queueRetry, reply.RetryAfter)
+	release()
 	w.until(second, "awaiting_admin")
 	require.Equal(t, "awaiting_admin", w.submit(created, sent)["state"], "nothing was kept of the refusal")
 }

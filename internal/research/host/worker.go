@@ -65,7 +65,10 @@ func (h *Host) work(ctx context.Context) {
 		}
 		if err == nil && flight != nil {
 			h.runs.knock() // another worker may find the next one
-			h.fly(ctx, flight)
+			if h.runs.board(flight.ID) {
+				h.fly(ctx, flight)
+				h.runs.alight(flight.ID)
+			}
 			continue
 		}
 		select {
@@ -140,6 +143,9 @@ func (h *Host) purge(ctx context.Context) error {
 	return h.o.Ledger.Purge(ctx, now.Add(-kept))
 }
 
+// firstPhase is the phase of a run that has not told of one yet.
+const firstPhase = "starting"
+
 // errLost ends a run whose flight another process has claimed.
 var errLost = errors.New("the flight has another holder now")
 
@@ -148,7 +154,7 @@ func (h *Host) fly(ctx context.Context, f *ledger.Flight) {
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var phase atomic.Pointer[string]
-	first := "starting"
+	first := firstPhase
 	phase.Store(&first)
 	beating := make(chan struct{})
 	go func() {
