@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/prova-dev/prova/internal/research/baseline"
-	"github.com/prova-dev/prova/internal/research/holdout"
 	"github.com/prova-dev/prova/internal/research/ledger"
 	"github.com/prova-dev/prova/internal/research/offer"
 	"github.com/prova-dev/prova/internal/research/pin"
@@ -41,13 +39,11 @@ func (h *Host) Publish(ctx context.Context, body []byte) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.known.Load()
-	files := *s.files // holdout and baseline only: offers and topics wait for a reload
-	files.holdout, files.holdoutFault = parsed(holdoutVariable, h.o.Files.Holdout, holdout.ParseFile)
-	files.baseline, files.baselineFault = parsed(baselineVariable, h.o.Files.Baseline, baseline.ParseFile)
-	if err := h.store(ctx, d, &files); err != nil {
+	files := h.reread(s.files)
+	if err := h.store(ctx, d, files); err != nil {
 		return nil, err
 	}
-	if err := h.rebuild(ctx, &files, s.host.Executor); err != nil {
+	if err := h.rebuild(ctx, files, s.host.Executor); err != nil {
 		return nil, err
 	}
 	h.o.Log.InfoContext(ctx, "topic published", "topic", d.ID, "status", string(d.Status))

@@ -168,8 +168,11 @@ func TestTwoHostsOnOneLedgerShareTopicsAndTellWhoeverWaits(t *testing.T) {
 		require.Equal(t, "champion", other.submit(created, other.sent(custom0, 1, 1))["state"])
 		w.boundary.Script(rlmtest.Digest(2), rlmtest.Script{Unmeasured: true})
 		require.NotEmpty(t, other.submit(unavailable, other.sent(custom0, 2, 2))["error"])
-		require.NoError(t, other.publish(newDraft(other, "new-topic")))
+		shared := newTopic("new-topic", topic.NLL)
+		other.ready(shared, true)
+		require.NoError(t, other.publish(shared))
 		require.Eventually(t, func() bool { _, err := w.Topic("new-topic"); return err == nil }, 5*time.Second, 5*time.Millisecond)
+		w.submit(created, w.sent("new-topic", 3, 3)) // with what the files hold for it now
 		require.NoError(t, other.purge(context.Background()))
 		other.clock.advance(2 * time.Minute)
 		require.NoError(t, other.purge(context.Background()))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prova-dev/prova/internal/research/baseline"
+	"github.com/prova-dev/prova/internal/research/holdout"
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/ledger"
 	"github.com/prova-dev/prova/internal/research/offer"
@@ -229,11 +231,25 @@ func (h *Host) refresh(ctx context.Context) error {
 	for _, v := range stored {
 		versions[v.TopicID] = v.Version
 	}
-	if maps.Equal(versions, s.seen) && sameOffer(executor, s.host.Executor) {
+	published := !maps.Equal(versions, s.seen)
+	if !published && sameOffer(executor, s.host.Executor) {
 		return nil
 	}
-	h.replace(ctx, stored, s.files, executor)
+	files := s.files
+	if published {
+		files = h.reread(files)
+	}
+	h.replace(ctx, stored, files, executor)
 	return nil
+}
+
+// reread reads the holdout and baseline files again, as for a topic that was just
+// published. Offers and topics wait for a reload.
+func (h *Host) reread(files *holding) *holding {
+	next := *files
+	next.holdout, next.holdoutFault = parsed(holdoutVariable, h.o.Files.Holdout, holdout.ParseFile)
+	next.baseline, next.baselineFault = parsed(baselineVariable, h.o.Files.Baseline, baseline.ParseFile)
+	return &next
 }
 
 func sameOffer(a, b *offer.Executor) bool {

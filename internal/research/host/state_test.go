@@ -4,16 +4,20 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/prova-dev/prova/internal/platform/store"
 	"github.com/prova-dev/prova/internal/research/baseline"
 	"github.com/prova-dev/prova/internal/research/holdout"
+	"github.com/prova-dev/prova/internal/research/ledger"
 	"github.com/prova-dev/prova/internal/research/offer"
 	"github.com/prova-dev/prova/internal/research/pin"
+	"github.com/prova-dev/prova/internal/research/rlm"
 	"github.com/prova-dev/prova/internal/research/topic"
 )
 
@@ -144,6 +148,42 @@ func TestDecision12AProductionHostRefusesWhatIsForDevelopment(t *testing.T) {
 			require.Equal(t, driver, status.Sandbox.Driver)
 			require.Equal(t, []string{nll0}, status.ScorableTopics)
 		})
+	}
+}
+
+func TestDecision12ASubmissionThatWasTakenBeforeTheDriverWasKnownDoesNotRunOnOne(t *testing.T) {
+	w := newWorld(t, "sqlite:"+t.TempDir()+"/prova.db", func(w *world) {
+		w.options.Production, w.boundary.Hypervisor = true, "fake"
+	})
+	require.NoError(t, w.open(t))
+	digest := w.async(w.sent(custom0, 1, 1))
+	w.run(t)
+	require.Contains(t, w.until(digest, "refused")["error"], "a production host refuses it")
+	require.Empty(t, w.boundary.Jobs())
+}
+
+func TestWhatTheEngineRefusesIsShownAndWhatTheLedgerSaysIsNot(t *testing.T) {
+	w := alone(t)
+	ctx := context.Background()
+	for _, c := range []struct {
+		err    error
+		status int // 0: no refusal
+	}{
+		{nil, 0},
+		{rlm.ErrUnknownTopic, notFound},
+		{rlm.ErrOwnerKeys, unavailable},
+		{rlm.ErrBusy, conflict},
+		{fmt.Errorf("setup: %w", rlm.ErrDeclined), conflict},
+		{fmt.Errorf("state: %w", errText("ledger: topic: dial postgres://user:pass@db: refused")), 0},
+		{fmt.Errorf("x: %w", ledger.ErrMoved), 0},
+		{fmt.Errorf("x: %w", store.ErrUncertain), 0},
+	} {
+		got := w.engineError(ctx, c.err)
+		if c.status == 0 {
+			require.Equal(t, c.err, got)
+			continue
+		}
+		require.Equal(t, c.status, w.sawError(got).Status, "%v", c.err)
 	}
 }
 
