@@ -43,7 +43,7 @@ func (h *Host) Topic(id string) (*topic.Document, error) {
 	return t.Document, nil
 }
 
-// Rules returns the versions of a topic's anti-cheat rules, oldest first. Before the
+// Rules returns the versions of a topic's rules, oldest first. Before the
 // first run it is the signed vector, if the topic has one.
 func (h *Host) Rules(ctx context.Context, id string) ([]topic.RuleSet, error) {
 	d, err := h.Topic(id)
