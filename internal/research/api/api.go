@@ -199,7 +199,7 @@ func (s *server) readable(pages http.Handler) http.Handler {
 func (s *server) clean(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := r.URL.Path
-		if tidy := path.Clean(at); at == "" || at[0] != '/' || at != tidy && at != tidy+"/" {
+		if tidy := path.Clean(at); at == "" || at[0] != '/' || at != tidy && (tidy == "/" || at != tidy+"/") {
 			refuse(w, http.StatusNotFound, noRoute)
 			return
 		}

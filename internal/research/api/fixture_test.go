@@ -30,7 +30,18 @@ type plane struct {
 
 func open(tb testing.TB, edits ...func(*plane)) *plane {
 	tb.Helper()
-	p := &plane{World: apitest.New(tb), t: tb}
+	return routes(tb, apitest.New(tb), edits...)
+}
+
+// openWith opens a plane over a world that is edited first.
+func openWith(tb testing.TB, edits ...func(*apitest.World)) *plane {
+	tb.Helper()
+	return routes(tb, apitest.New(tb, edits...))
+}
+
+func routes(tb testing.TB, w *apitest.World, edits ...func(*plane)) *plane {
+	tb.Helper()
+	p := &plane{World: w, t: tb}
 	tokens, err := api.ParseTokens([]byte("# of the operator\n\n" + apitest.Token + "\n"))
 	require.NoError(tb, err)
 	p.options = api.Options{Host: p.Host, Tokens: tokens, Log: p.Logger(), Now: p.Clock.Now, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}

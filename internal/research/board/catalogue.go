@@ -110,6 +110,17 @@ func (c *catalogue) number(v any) string {
 	return c.decimal(fmt.Sprint(v))
 }
 
+// about prints a figure that was computed from others, without the last digits that
+// binary fractions leave in it.
+func (c *catalogue) about(v float64) string {
+	const digits = 12
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	if err != nil {
+		return c.number(v)
+	}
+	return c.number(rounded)
+}
+
 // decimal groups the digits before the mark in threes.
 func (c *catalogue) decimal(s string) string {
 	comma, point := ",", "."

@@ -93,5 +93,5 @@ func (c *catalogue) novelty(t *payout.TopicResult, e *payout.Entry) string {
 	case payout.NoImprovement:
 		return c.must("explain.novelty.no_improvement", c.number(t.Bar))
 	}
-	return c.must("explain.novelty.weight", c.number(e.Novelty), c.number(e.Delta), c.number(t.Bar), c.number(e.Weight))
+	return c.must("explain.novelty.weight", c.number(e.Novelty), c.about(e.Delta), c.number(t.Bar), c.number(e.Weight))
 }

@@ -31,7 +31,7 @@ func (c *catalogue) reasonOf(row *intake.StoredRow, d *topic.Document) reason {
 		if d == nil {
 			return reason{Head: c.must("reason.awaiting.custom")}
 		}
-		return reason{Head: c.must("reason.awaiting.margin", c.number(v.Harness.CustomValue), c.number(100*d.Metric.EpsilonRel))}
+		return reason{Head: c.must("reason.awaiting.margin", c.number(v.Harness.CustomValue), c.about(100*d.Metric.EpsilonRel))}
 	case family.Rejected:
 		out := reason{Head: c.rejected(row)}
 		for _, g := range v.Failed {

@@ -80,11 +80,11 @@ func (c *catalogue) need(d *topic.Document, sealed, bar *float64) string {
 	}
 	switch {
 	case d.Metric.Family == topic.NLL && sealed != nil:
-		return c.must("need.nll", c.number(*sealed-d.EpsilonNLL), c.number(d.EpsilonNLL))
+		return c.must("need.nll", c.about(*sealed-d.EpsilonNLL), c.number(d.EpsilonNLL))
 	case d.Metric.Family == topic.Custom && bar != nil:
-		return c.must("need.crown."+string(d.Metric.Direction), c.number(beyond(d, *bar)), c.number(100*d.Metric.EpsilonRel))
+		return c.must("need.crown."+string(d.Metric.Direction), c.about(beyond(d, *bar)), c.about(100*d.Metric.EpsilonRel))
 	case sealed != nil:
-		return c.must("need.pass."+string(d.Metric.Direction), c.number(beyond(d, *sealed)), c.number(100*d.Metric.EpsilonRel))
+		return c.must("need.pass."+string(d.Metric.Direction), c.about(beyond(d, *sealed)), c.about(100*d.Metric.EpsilonRel))
 	}
 	return c.must("need.unknown")
 }

@@ -53,7 +53,7 @@ func (w *World) Topic(id string, status topic.Status) *topic.Document {
 	d := topic.New()
 	d.ID, d.Status, d.FLOPsBudget = id, status, 2000
 	d.Statement = "Raise the success rate on the sealed episodes without touching the evaluator."
-	d.Baseline.FLOPsBudget = 2000
+	d.Baseline.FLOPsBudget, d.Baseline.ScriptSHA256 = 2000, Hash("baseline script")
 	model := "master-proxy-v0"
 	d.Inference.Model = &model
 	d.Metric = topic.Metric{Family: topic.Custom, CustomID: CustomID, Primary: "success_rate", Unit: "share of episodes", Direction: topic.Max, EpsilonRel: 0.05}
