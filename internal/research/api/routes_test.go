@@ -162,6 +162,18 @@ func TestSection14NoRouteLeaks(t *testing.T) {
 
 func TestAStoreThatDoesNotAnswerIsA500ThatGivesNothingAway(t *testing.T) {
 	p := open(t)
+	require.NoError(t, p.DB.Close())
+	p.get("/v1/submissions").refused(http.StatusInternalServerError, "something failed on our side")
+	p.submit(apitest.Submission(t, 1, 1), nil).refused(http.StatusInternalServerError, "something failed on our side")
+	p.do(call{method: http.MethodPost, path: "/v1/admin/proof/reload", admin: true}).refused(http.StatusInternalServerError, "something failed on our side")
+	require.Contains(t, p.Log.String(), "the audit was not written")
+	page := p.get("/fr/rows")
+	require.Equal(t, http.StatusInternalServerError, page.Code)
+	require.Contains(t, page.Body.String(), "Cette page ne peut pas être faite maintenant")
+}
+
+func TestAClientThatHasGoneIsNoErrorOfOurs(t *testing.T) {
+	p := open(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("gone"))
 	r := call{path: "/v1/submissions"}.request().WithContext(ctx)

@@ -81,21 +81,27 @@ func TestDecision6RespondAsyncIsAnsweredWith202AndWhereToAsk(t *testing.T) {
 	require.Equal(t, "champion", p.submit(apitest.Submission(t, 1, 1), map[string]string{"Prefer": "respond-asynchronously"}).is(http.StatusCreated)["state"])
 }
 
-// slow serves a plane through a real server whose timeouts are far shorter than a run.
-func slow(t *testing.T, p *plane) *httptest.Server {
+// serve runs a plane on a real server with these timeouts.
+func serve(t *testing.T, p *plane, l httpx.Limits) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(p.handler)
-	limits := httpx.Server(p.handler, httpx.Limits{Read: 150 * time.Millisecond, Write: 350 * time.Millisecond}, p.Logger())
+	limits := httpx.Server(p.handler, l, p.Logger())
 	srv.Config.ReadTimeout, srv.Config.WriteTimeout, srv.Config.ReadHeaderTimeout = limits.ReadTimeout, limits.WriteTimeout, limits.ReadHeaderTimeout
 	srv.Start()
 	t.Cleanup(srv.Close)
 	return srv
 }
 
+// slow serves a plane with timeouts that are shorter than a run.
+func slow(t *testing.T, p *plane) *httptest.Server {
+	t.Helper()
+	return serve(t, p, httpx.Limits{Read: 400 * time.Millisecond, Write: 700 * time.Millisecond})
+}
+
 func TestDecision6AWaitOutlivesTheTimeoutsOfTheServer(t *testing.T) {
 	p := open(t)
 	primary := 0.5
-	p.Boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: &primary, Flops: 10, Delay: 500 * time.Millisecond})
+	p.Boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: &primary, Flops: 10, Delay: 1200 * time.Millisecond})
 	srv := slow(t, p)
 	for i, want := range []int{http.StatusCreated, http.StatusOK} { // the second meets the row, over the same connection
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/v1/submissions", strings.NewReader(string(apitest.Submission(t, 1, 1))))
@@ -113,7 +119,7 @@ func TestDecision6AWaitOutlivesTheTimeoutsOfTheServer(t *testing.T) {
 func TestDecision6ARunSurvivesAClientThatHangsUp(t *testing.T) {
 	p := open(t)
 	primary := 0.5
-	p.Boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: &primary, Flops: 10, Delay: 200 * time.Millisecond})
+	p.Boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: &primary, Flops: 10, Delay: time.Second})
 	srv := slow(t, p)
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(srv.URL, "http://"))
@@ -192,7 +198,7 @@ func TestDecision7LimitsCountTheAddressThatTrustedProxiesName(t *testing.T) {
 
 func TestABodyThatDoesNotArriveIs408AndOneThatIsTooLongIsReadAway(t *testing.T) {
 	p := open(t)
-	srv := slow(t, p)
+	hasty, srv := slow(t, p), serve(t, p, httpx.Limits{})
 	var dialer net.Dialer
 	for sent, want := range map[string]string{
 		"Content-Length: 100\r\n\r\n{":                                                "408",
@@ -200,7 +206,11 @@ func TestABodyThatDoesNotArriveIs408AndOneThatIsTooLongIsReadAway(t *testing.T) 
 		"Content-Length: 3000000\r\n\r\n" + strings.Repeat("x", 3000000):              "413",
 		"Transfer-Encoding: chunked\r\n\r\n2dc6c0\r\n" + strings.Repeat("x", 3000000): "413",
 	} {
-		conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(srv.URL, "http://"))
+		at := srv
+		if want == "408" {
+			at = hasty
+		}
+		conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(at.URL, "http://"))
 		require.NoError(t, err)
 		_, err = fmt.Fprintf(conn, "POST /v1/submissions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n%s", sent)
 		require.NoError(t, err)

@@ -43,6 +43,7 @@ const (
 // World is one control plane and what it stands on.
 type World struct {
 	Host     *host.Host
+	DB       *store.DB // of the ledger; a test may close it early
 	Boundary *rlmtest.Boundary
 	Log      *Lines // of host and engine; routes may log there too
 	Clock    *Clock
@@ -141,6 +142,7 @@ func (w *World) open(tb testing.TB, root *artefact.Root) {
 	db, err := store.Open(ctx, "sqlite:"+filepath.Join(tb.TempDir(), "prova.db"))
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
+	w.DB = db
 	w.Options.Ledger, err = ledger.Open(ctx, db, ledger.Options{Now: w.Clock.Now})
 	require.NoError(tb, err)
 	if w.Boundary != nil {
@@ -165,6 +167,14 @@ func (w *World) open(tb testing.TB, root *artefact.Root) {
 			require.NoError(tb, err)
 		}
 	})
+	if w.Boundary == nil {
+		return
+	}
+	// The first probe of the orchestrator comes when the host runs.
+	require.Eventually(tb, func() bool {
+		status, err := w.Host.Status(ctx)
+		return err == nil && status.Sandbox != nil
+	}, 20*time.Second, time.Millisecond, "the host does not run")
 }
 
 // Path is where a file of the operator is.
