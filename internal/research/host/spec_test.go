@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,4 +20,14 @@ func TestDecision7ARunThatFailsBehindThePlanCountsAgainstItsHotkey(t *testing.T)
 	require.Contains(t, w.submit(unavailable, w.sent(nll0, 1, 1))["error"], "the pod went away")
 	require.Contains(t, w.submit(tooMany, w.sent(nll0, 1, 2))["error"], "too many submissions of this hotkey")
 	require.Zero(t, w.rows())
+}
+
+// A stop during the recovery is a stop, not a failure of the process.
+func TestRunReturnsNothingWhenItIsStoppedBeforeItBegan(t *testing.T) {
+	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "prova.db"))
+	require.NoError(t, w.open(t))
+	defer w.db.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.NoError(t, w.Host.Run(ctx))
 }

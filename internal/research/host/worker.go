@@ -32,7 +32,11 @@ const (
 // it was taken. It is called once.
 func (h *Host) Run(ctx context.Context) error {
 	if h.o.Engine != nil {
-		if err := h.o.Engine.Recover(ctx); err != nil {
+		switch err := h.o.Engine.Recover(ctx); {
+		case err != nil && ctx.Err() != nil:
+			close(h.runs.stop) // stopped before it began; the next start recovers
+			return nil
+		case err != nil:
 			return fmt.Errorf("recovery of the engine: %w", err)
 		}
 	}
