@@ -184,10 +184,13 @@ func (m *module) negative(c []byte, global uint32) []byte {
 // what it allowed before.
 func (m *module) poll(n int64) []byte { return m.ask(m.subtract(nil, m.steps(), n)) }
 
-// ask appends: if so, ask the host, and trap if it says to stop.
+// ask appends: if so, ask the host, trap if it says to stop, and allow as many steps
+// again.
 func (m *module) ask(c []byte) []byte {
 	c = appendU32(append(c, opIf, emptyBlock, opCall), m.importedFuncs)
-	return append(c, opIf, emptyBlock, opUnreachable, opEnd, opEnd)
+	c = append(c, opIf, emptyBlock, opUnreachable, opEnd)
+	c = append(appendSigned(append(c, opI64Const), stepsPerPoll), opGlobalSet)
+	return append(appendU32(c, m.steps()), opEnd)
 }
 
 // loop turns a loop that was written from a place on into two: the inner one

@@ -40,8 +40,8 @@ func TestDesignSection3CountsWhatABlockExecutes(t *testing.T) {
 		"br_table out of a loop of three turns": {
 			command(cat(i32const(3), []byte{0x21, 0, 0x02, empty, 0x03, empty}, add,
 				[]byte{0x20, 0}, i32const(1), []byte{0x6b, 0x22, 0, 0x0e, 1, 1, 0, 0x0b, 0x0b})), 3, ""},
-		"calls":               {command(cat(add, call(1), add, call(1), add), one), 5, ""},
-		"a call in a loop":    {command(repeat(7, cat(call(1), add)), one), 14, ""},
+		"calls":            {command(cat(add, call(1), add, call(1), add), one), 5, ""},
+		"a call in a loop": {command(repeat(7, cat(call(1), add)), one), 14, ""},
 		"a call through a table": {assembly{start: -1, funcs: []fn{{locals: []byte{i32, f64}, code: cat(add, i32const(0), []byte{0x11, 1, 0}, add)}, {code: nil, locals: []byte{i32, f64}}},
 			raw: map[byte][]byte{4: {1, 0x70, 0, 1}, 9: cat([]byte{1, 0}, i32const(0), []byte{0x0b, 1, 1})}}.bytes(), 2, ""},
 		"a trap at the end of a block": {command(cat(addTwo, trap)), 2, "unreachable"},

@@ -24,7 +24,6 @@ const (
 	hostName    = "prova:meter"       // the module of the import
 	pollName    = "poll"              // the import: whether to stop
 	counterName = "prova:meter/left"  // exported: what is left of the limit; below zero: stopped
-	stepsName   = "prova:meter/steps" // exported: what may be done before the host is asked again
 	startName   = "prova:meter/start" // exported: the start function, to be called before anything else
 )
 
@@ -67,9 +66,9 @@ type module struct {
 // "prova:meter/left": limit less the count, below zero after a stop. A start
 // function is taken off and exported as "prova:meter/start", because its count
 // would be lost with an instantiation that fails; the caller runs it first. The
-// module imports "poll" of "prova:meter", a function without parameters: when it
-// returns another number than 0, the module traps; and it is called anew after
-// each 1<<16 turns of loops and calls that the global "prova:meter/steps" allows.
+// module imports "poll" of "prova:meter", a function without parameters that it
+// calls after each 65536 turns of loops and calls, and the first time soon: when it
+// returns another number than 0, the module traps.
 // Names, debug data and other custom sections are dropped.
 //
 // It takes WebAssembly 1.0 with sign extension, saturating conversion, multiple
@@ -165,9 +164,9 @@ func (m *module) add(sections [][]byte, limit int64) {
 		appendU32(append(appendName(appendName(nil, hostName), pollName), kindFunc), m.types))
 	globals := append(appendSigned([]byte{typeI64, 1, opI64Const}, limit), opEnd, typeI64, 1, opI64Const, 0, opEnd)
 	sections[secGlobal] = grow(sections[secGlobal], m.newGlobals, 2, globals)
-	exports, n := exported(exported(nil, counterName, kindGlobal, m.counter()), stepsName, kindGlobal, m.steps()), uint32(2)
+	exports, n := exported(nil, counterName, kindGlobal, m.counter()), uint32(1)
 	if m.start >= 0 {
-		exports, n = exported(exports, startName, kindFunc, uint32(m.start)), 3
+		exports, n = exported(exports, startName, kindFunc, uint32(m.start)), 2
 	}
 	sections[secExport] = grow(sections[secExport], m.exports, n, exports)
 	sections[secStart] = nil

@@ -160,18 +160,15 @@ func hosts(ctx context.Context, r wazero.Runtime, stopped *bool) error {
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, r); err != nil {
 		return err
 	}
-	ask := func(_ context.Context, m api.Module, stack []uint64) {
+	ask := func(_ context.Context, stack []uint64) {
 		stack[0] = 0
 		if ctx.Err() != nil {
 			*stopped = true
 			stack[0] = 1
 		}
-		if steps, ok := m.ExportedGlobal(stepsName).(api.MutableGlobal); ok {
-			steps.Set(stepsPerPoll)
-		}
 	}
 	_, err := r.NewHostModuleBuilder(hostName).NewFunctionBuilder().
-		WithGoModuleFunction(api.GoModuleFunc(ask), nil, []api.ValueType{api.ValueTypeI32}).Export(pollName).Instantiate(ctx)
+		WithGoFunction(api.GoFunc(ask), nil, []api.ValueType{api.ValueTypeI32}).Export(pollName).Instantiate(ctx)
 	return err
 }
 

@@ -1,0 +1,3 @@
+module metered
+
+go 1.27.0
