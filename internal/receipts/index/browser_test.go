@@ -7,15 +7,14 @@ import (
 	_ "image/png" // the screenshot's format
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/prova-dev/prova/internal/platform/pages/pagestest"
 )
 
 // browser is a real browser on a served site. Every step has its own bound.
@@ -24,47 +23,15 @@ type browser struct {
 	ctx  context.Context
 	site string
 
-	mu      sync.Mutex
-	console []string
+	console func() []string
 }
 
 func openBrowser(t *testing.T, x *Index) *browser {
 	t.Helper()
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("chromium is missing: run make deps")
-	}
-	// A profile of its own, outside t.TempDir: the browser may still write while it ends.
-	profile, err := os.MkdirTemp("", "prova-browser-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(profile) })
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.UserDataDir(profile), chromedp.WindowSize(1280, 900),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-quic", true))
 	server := httptest.NewServer(x.Handler())
 	t.Cleanup(server.Close)
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
-	b := &browser{t: t, ctx: ctx, site: server.URL}
-	messages := chromedp.Console(ctx)
-	go func() {
-		for m, err := range messages {
-			if err != nil {
-				return
-			}
-			b.mu.Lock()
-			b.console = append(b.console, m.String()+" "+m.URL)
-			b.mu.Unlock()
-		}
-	}()
-	if err := chromedp.Do(ctx); err != nil { // The first use starts the browser and must have no bound of its own.
-		t.Fatal(err)
-	}
+	b := &browser{t: t, site: server.URL}
+	b.ctx, b.console = pagestest.Browser(t)
 	return b
 }
 
@@ -156,9 +123,7 @@ func TestABrowserReadsTheIndexInBothLanguagesWithoutAScript(t *testing.T) {
 		}
 	}
 	b.narrow()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, m := range b.console {
+	for _, m := range b.console() {
 		t.Errorf("console: %s", m)
 	}
 }

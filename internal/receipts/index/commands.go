@@ -20,8 +20,8 @@ type command struct {
 // replayCommands compute a season again from its bundle: the archive, or a folder.
 func replayCommands(c *catalogue, bundle string) []command {
 	return []command{
-		{"prova replay " + bundle, c.must("verify.replay")},
-		{"prova replay --trust my-trust.json " + bundle, c.must("verify.replay.trust")},
+		{"prova replay " + bundle, c.Must("verify.replay")},
+		{"prova replay --trust my-trust.json " + bundle, c.Must("verify.replay.trust")},
 	}
 }
 
@@ -34,7 +34,7 @@ func (x *Index) seasonCommands(c *catalogue, e *edition) []command {
 	}
 	out := proofCommands(c, e.requirement(), true, plain)
 	if e.requirement() == receipt.RequireLocal && e.independent() {
-		out[0].Text = c.must("verify.proof.mixed")
+		out[0].Text = c.Must("verify.proof.mixed")
 	}
 	return out
 }
@@ -61,9 +61,9 @@ func proofCommands(c *catalogue, require receipt.Require, entry, plain bool) []c
 	if entry {
 		line += " --log-entry log-entry.json"
 	}
-	out := []command{{line + " proof.json", c.must(text)}}
+	out := []command{{line + " proof.json", c.Must(text)}}
 	if plain {
-		out = append(out, command{"prova verify proof.json", c.must("verify.proof")})
+		out = append(out, command{"prova verify proof.json", c.Must("verify.proof")})
 	}
 	return out
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/prova-dev/prova/internal/platform/pages"
 )
 
 // Export writes the whole site into dir as files that a browser reads from
@@ -47,8 +49,8 @@ func (x *Index) Export(dir string) error {
 func (p *page) withoutServer() {
 	if content, ok := p.Content.(seasonContent); ok && p.index.options.SeasonURL == "" {
 		content.BundleURL = ""
-		folder := p.words.must("verify.replay.folder")
-		content.Commands = append(replayCommands(p.words, folder), content.Commands[len(replayCommands(p.words, folder)):]...)
+		folder := p.Must("verify.replay.folder")
+		content.Commands = append(replayCommands(p.catalogue, folder), content.Commands[len(replayCommands(p.catalogue, folder)):]...)
 		p.Content = content
 	}
 }
@@ -85,13 +87,13 @@ func (x *Index) entrance(s *site) (*file, error) {
 	data := struct {
 		Style, Icon, PracticeFR, PracticeEN string
 		Notes                               []note // what every page says, in both languages (§7.3, §10)
-	}{Style: x.style.path, Icon: x.icon.path, PracticeFR: x.practiceNote(s, french), PracticeEN: x.practiceNote(s, english)}
-	for _, l := range []language{french, english} {
+	}{Style: x.look.Style.Path, Icon: x.look.Icon.Path, PracticeFR: x.practiceNote(s, pages.French), PracticeEN: x.practiceNote(s, pages.English)}
+	for _, l := range languages() {
 		c := x.catalogues[l]
-		data.Notes = append(data.Notes, note{string(l), c.must("label.ai"), c.must("label.binding.intro"),
-			c.must("label.binding", x.options.IssuerName), c.must("label.binding.rest"), c.must("label.limits")})
+		data.Notes = append(data.Notes, note{string(l), c.Must("label.ai"), c.Must("label.binding.intro"),
+			c.Must("label.binding", x.options.IssuerName), c.Must("label.binding.rest"), c.Must("label.limits")})
 	}
-	if err := x.templates["entrance"].ExecuteTemplate(&b, "entrance.html", data); err != nil {
+	if err := x.root.Execute(&b, data); err != nil {
 		return nil, fmt.Errorf("index: entrance: %w", err)
 	}
 	return &file{typeHTML, b.Bytes(), false}, nil

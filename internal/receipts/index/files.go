@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 )
 
@@ -30,15 +31,15 @@ const (
 // server can answer.
 func (x *Index) file(s *site, path string, static bool) (*file, error) {
 	switch path {
-	case x.style.path:
-		return &file{x.style.contentType, x.style.data, true}, nil
-	case x.icon.path:
-		return &file{x.icon.contentType, x.icon.data, true}, nil
+	case x.look.Style.Path:
+		return assetFile(x.look.Style), nil
+	case x.look.Icon.Path:
+		return assetFile(x.look.Icon), nil
 	case "index.html":
 		return x.entrance(s)
 	case "index.json":
 		data, err := json.Marshal(map[string]any{"schema": schema, "kind": "languages", "translations": map[string]string{
-			string(french): "fr/index.html", string(english): "en/index.html",
+			string(pages.French): "fr/index.html", string(pages.English): "en/index.html",
 		}}, json.Deterministic(true), jsontext.WithIndent("  "))
 		return &file{typeJSON, append(data, '\n'), false}, err
 	}
@@ -46,8 +47,8 @@ func (x *Index) file(s *site, path string, static bool) (*file, error) {
 	if first == "files" {
 		return s.bundleFile(rest)
 	}
-	l := language(first)
-	if !slices.Contains(languages(), l) {
+	l := pages.Language(first)
+	if !l.Known() {
 		return nil, errNotFound
 	}
 	name, html := strings.CutSuffix(rest, ".html")
@@ -116,6 +117,8 @@ func (s *site) bundleFile(path string) (*file, error) {
 	return jsonFile(data, true, err)
 }
 
+func assetFile(a pages.Asset) *file { return &file{a.ContentType, a.Data, true} }
+
 func jsonFile(data []byte, found bool, err error) (*file, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !found:
@@ -150,7 +153,7 @@ func (e *edition) plainFiles() []string {
 
 // paths lists every file of the site, for an export.
 func (x *Index) paths(s *site) ([]string, error) {
-	out := []string{"index.html", "index.json", x.style.path, x.icon.path}
+	out := []string{"index.html", "index.json", x.look.Style.Path, x.look.Icon.Path}
 	for _, l := range languages() {
 		for _, name := range s.pageNames() {
 			out = append(out, string(l)+"/"+name+".html", string(l)+"/"+name+".json")

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/prova-dev/prova/internal/platform/pages"
 )
 
 // FuzzPath: whatever path and query come from outside, the answer is content of the
@@ -17,7 +19,7 @@ func FuzzPath(f *testing.F) {
 		f.Add(at, "")
 	}
 	for _, s := range []string{
-		"/", "/fr", "/en/", "/en/seasons/2", "/en/seasons/2/", "/" + x.style.path, "/files/2/results.json", "/files/2/rules/conformite.md",
+		"/", "/fr", "/en/", "/en/seasons/2", "/en/seasons/2/", "/" + x.look.Style.Path, "/files/2/results.json", "/files/2/rules/conformite.md",
 		"/files/2/../../../../etc/passwd", "/files/2/proofs/../season.json", "/files/2/submissions/x/conf-01.json", "/files/2/log-entries/.json",
 		"//evil.example/fr/", "/fr//evil.example", "/fr/\\evil.example/", "/en/seasons/2/conformite/reports/~2e~2e", "/en/%2e%2e/%2e%2e/", "/en/seasons/2/\x00.html", "/en/\xff",
 	} {
@@ -45,7 +47,7 @@ func FuzzPath(f *testing.F) {
 		if !slices.Contains(statuses, w.Code) {
 			t.Fatalf("%q: %d", path, w.Code)
 		}
-		if w.Header().Get("Content-Security-Policy") != contentPolicy {
+		if w.Header().Get("Content-Security-Policy") != pages.Policy {
 			t.Errorf("%q: no policy", path)
 		}
 		if w.Code == http.StatusOK {

@@ -9,15 +9,10 @@ import (
 	"strings"
 
 	"github.com/prova-dev/prova/internal/platform/httpx"
+	"github.com/prova-dev/prova/internal/platform/pages"
 )
 
-// contentPolicy forbids everything that the pages do not use: scripts first.
-const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-const (
-	cachePage    = "public, max-age=60, must-revalidate"
-	cacheForever = "public, max-age=31536000, immutable"
-)
+const cachePage = "public, max-age=60, must-revalidate"
 
 // Handler serves the site. It answers GET and HEAD:
 //
@@ -34,9 +29,7 @@ func (x *Index) Handler() http.Handler { return http.HandlerFunc(x.serve) }
 
 func (x *Index) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", contentPolicy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
+	pages.Secure(h)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
 		httpx.Problem(w, http.StatusMethodNotAllowed, "the Index is read only: use GET")
@@ -46,10 +39,10 @@ func (x *Index) serve(w http.ResponseWriter, r *http.Request) {
 	switch path {
 	case "":
 		h.Set("Vary", "Accept-Language")
-		redirect(w, http.StatusFound, string(preferred(r))+"/")
+		pages.Redirect(w, http.StatusFound, string(pages.Preferred(r))+"/")
 		return
 	case "fr", "en":
-		redirect(w, http.StatusMovedPermanently, path+"/")
+		pages.Redirect(w, http.StatusMovedPermanently, path+"/")
 		return
 	case "fr/", "en/":
 		path += pageHome + ".html"
@@ -82,7 +75,7 @@ func write(w http.ResponseWriter, r *http.Request, f *file) {
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", cachePage)
 	if f.forever {
-		h.Set("Cache-Control", cacheForever)
+		h.Set("Cache-Control", pages.CacheForever)
 	}
 	for known := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
 		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == tag || known == "*" {
@@ -97,8 +90,8 @@ func write(w http.ResponseWriter, r *http.Request, f *file) {
 // the page, a reader gets a page, a program a problem.
 func (x *Index) notFound(w http.ResponseWriter, r *http.Request, s *site, path string) {
 	first, name, _ := strings.Cut(path, "/")
-	l := language(first)
-	if !slices.Contains(languages(), l) || strings.HasSuffix(path, ".json") {
+	l := pages.Language(first)
+	if !l.Known() || strings.HasSuffix(path, ".json") {
 		httpx.Problem(w, http.StatusNotFound, "the Index has no such page")
 		return
 	}
@@ -108,7 +101,7 @@ func (x *Index) notFound(w http.ResponseWriter, r *http.Request, s *site, path s
 		if strings.HasSuffix(path, "/") {
 			to = "../" + to
 		}
-		redirect(w, http.StatusMovedPermanently, to)
+		pages.Redirect(w, http.StatusMovedPermanently, to)
 		return
 	}
 	data, err := x.notFoundPage(s, l, path).html()
@@ -118,13 +111,6 @@ func (x *Index) notFound(w http.ResponseWriter, r *http.Request, s *site, path s
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	httpx.Bytes(w, http.StatusNotFound, typeHTML, data)
-}
-
-// redirect leads to a relative address, so that a prefix in front of the handler
-// stays.
-func redirect(w http.ResponseWriter, status int, to string) {
-	w.Header().Set("Location", to)
-	w.WriteHeader(status)
 }
 
 // sortedPath turns ?sort=KEY on a track's page into the path of the ordered page.
@@ -151,17 +137,4 @@ func joinKeys() string {
 		names = append(names, string(k))
 	}
 	return strings.Join(names, ", ")
-}
-
-// preferred is the language that the reader's browser asks for first, of those the
-// site has; English when it asks for none of them.
-func preferred(r *http.Request) language {
-	for part := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
-		tag, _, _ := strings.Cut(strings.TrimSpace(strings.ToLower(part)), ";")
-		primary, _, _ := strings.Cut(tag, "-")
-		if slices.Contains(languages(), language(primary)) {
-			return language(primary)
-		}
-	}
-	return english
 }

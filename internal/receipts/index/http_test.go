@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/prova-dev/prova/internal/platform/pages"
 )
 
 func request(x *Index, method, path string, header ...string) *httptest.ResponseRecorder {
@@ -47,7 +49,7 @@ func TestEveryAnswerForbidsScriptsAndCanBeCached(t *testing.T) {
 	x := example(t)
 	for path, cache := range map[string]string{
 		"/en/seasons/2/conformite.html": cachePage, "/fr/limits.json": cachePage, "/files/2/results.json": cachePage,
-		"/" + x.style.path: cacheForever, "/" + x.icon.path: cacheForever, "/en/none.html": "no-store", "/nowhere": "no-store",
+		"/" + x.look.Style.Path: pages.CacheForever, "/" + x.look.Icon.Path: pages.CacheForever, "/en/none.html": "no-store", "/nowhere": "no-store",
 	} {
 		w := request(x, http.MethodGet, path)
 		h := w.Header()

@@ -1,9 +1,7 @@
 package index
 
 import (
-	"crypto/sha256"
-	_ "embed" // the pages' style
-	"encoding/hex"
+	"embed"
 	"errors"
 	"fmt"
 	"html/template"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"github.com/prova-dev/prova/evidence/receipt"
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 )
 
@@ -89,11 +88,10 @@ type Incident struct {
 // Index serves and exports the pages. It is safe for concurrent use.
 type Index struct {
 	options    Options
-	catalogues map[language]*catalogue
-	templates  map[string]*template.Template
-	style      asset
-	icon       asset
-	builtin    *receipt.Checker // the public keys and roots of the program
+	catalogues map[pages.Language]*catalogue
+	look       *pages.Site
+	root       *template.Template // the page at the root of an export
+	builtin    *receipt.Checker   // the public keys and roots of the program
 	site       atomic.Pointer[site]
 }
 
@@ -104,23 +102,8 @@ type site struct {
 	incidents map[int64][]Incident
 }
 
-//go:embed style.css
-var styleSheet string
-
-//go:embed icon.svg
-var iconImage string
-
-// asset is a file that pages refer to. Its name holds its hash, so it can be
-// cached for ever.
-type asset struct {
-	path, contentType string
-	data              []byte
-}
-
-func newAsset(stem, ext, contentType, data string) asset {
-	sum := sha256.Sum256([]byte(data))
-	return asset{path: stem + "-" + hex.EncodeToString(sum[:6]) + ext, contentType: contentType, data: []byte(data)}
-}
+//go:embed style.css templates/*.html
+var files embed.FS
 
 // New opens the bundles of the content. The error names the folder and file at
 // fault.
@@ -141,17 +124,26 @@ func New(o Options) (*Index, error) {
 		o.Log = slog.Default()
 	}
 	x := &Index{
-		options: o, catalogues: map[language]*catalogue{},
-		style:   newAsset("style", ".css", "text/css; charset=utf-8", styleSheet),
-		icon:    newAsset("icon", ".svg", "image/svg+xml", iconImage),
+		options: o, catalogues: map[pages.Language]*catalogue{},
 		builtin: receipt.NewChecker(receipt.BuiltinTrust()),
 	}
 	for _, l := range languages() {
 		x.catalogues[l] = newCatalogue(l)
 	}
 	var err error
-	if x.templates, err = parseTemplates(); err != nil {
-		return nil, err
+	x.look, err = pages.Open(pages.Look{
+		Files: files, Style: "style", Icon: "icon",
+		Kinds: []string{"home", "season", "upcoming", "track", "report", "proof", "text", "notfound"},
+		Funcs: template.FuncMap{
+			"words": func(s string) []string { return strings.Split(s, " ") },
+			"deref": func(b *bool) bool { return *b },
+		},
+	})
+	if err == nil {
+		x.root, err = template.ParseFS(files, "templates/entrance.html")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
 	}
 	return x, x.Reload(o.Content)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/prova-dev/prova/evidence/receipt"
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 )
 
@@ -13,7 +14,7 @@ func TestEveryNoteOfAWitnessHasATextThatNamesItsArgs(t *testing.T) {
 	for _, l := range languages() {
 		c := newCatalogue(l)
 		for code, n := range receipt.NoteArgs() {
-			if text := c.texts["note."+code]; strings.Count(text, "%s") != n || text == "" {
+			if text, _ := c.Lookup("note." + code); strings.Count(text, "%s") != n || text == "" {
 				t.Errorf("%s: %s: %q has not %d args", l, code, text, n)
 			}
 		}
@@ -23,7 +24,7 @@ func TestEveryNoteOfAWitnessHasATextThatNamesItsArgs(t *testing.T) {
 			}
 		}
 	}
-	if got := newCatalogue(french).note(receipt.Note{Code: receipt.NoteIdentityUnbound, Args: []string{"did:web:\u202ea\nb"}}); got != "DID did:web:⟨U+202E⟩a b, vérifié mais non lié." {
+	if got := newCatalogue(pages.French).note(receipt.Note{Code: receipt.NoteIdentityUnbound, Args: []string{"did:web:\u202ea\nb"}}); got != "DID did:web:⟨U+202E⟩a b, vérifié mais non lié." {
 		t.Errorf("a foreign value reads %q", got)
 	}
 }

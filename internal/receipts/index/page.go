@@ -1,23 +1,18 @@
 package index
 
 import (
-	"bytes"
-	"embed"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"html/template"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 )
-
-//go:embed templates/*.html
-var templateFiles embed.FS
 
 // schema names the form of the JSON twins.
 const schema = "prova-index-page/1"
@@ -28,21 +23,21 @@ var errNotFound = errors.New("index: no such page")
 // page is one page in one language. Its JSON form is the twin, its templates see
 // the same fields.
 type page struct {
-	Schema       string              `json:"schema"`
-	Kind         string              `json:"kind"`
-	Lang         language            `json:"lang"`
-	Path         string              `json:"path"` // of the HTML, from the site's root
-	Translations map[language]string `json:"translations"`
-	Title        string              `json:"title"`
-	Practice     string              `json:"practice,omitempty"` // the label, on pages of a practice season
-	AILabel      string              `json:"ai_label"`           // art. 50 (§7.3)
-	DIDBinding   string              `json:"did_binding"`        // the sentence of §10
-	Limits       string              `json:"limits"`             // path of the page
-	Crumbs       []crumb             `json:"-"`
-	Content      any                 `json:"content"`
+	Schema       string                    `json:"schema"`
+	Kind         string                    `json:"kind"`
+	Lang         pages.Language            `json:"lang"`
+	Path         string                    `json:"path"` // of the HTML, from the site's root
+	Translations map[pages.Language]string `json:"translations"`
+	Title        string                    `json:"title"`
+	Practice     string                    `json:"practice,omitempty"` // the label, on pages of a practice season
+	AILabel      string                    `json:"ai_label"`           // art. 50 (§7.3)
+	DIDBinding   string                    `json:"did_binding"`        // the sentence of §10
+	Limits       string                    `json:"limits"`             // path of the page
+	Crumbs       []crumb                   `json:"-"`
+	Content      any                       `json:"content"`
 
-	index *Index
-	words *catalogue
+	*catalogue `json:"-"`
+	index      *Index
 }
 
 // crumb is a step of the way from the home page.
@@ -52,12 +47,12 @@ type crumb struct{ Text, Path string }
 func (p *page) link(name string) string { return string(p.Lang) + "/" + name + ".html" }
 
 // newPage starts a page; name is its place in the language's folder.
-func (x *Index) newPage(l language, kind, name, title string) *page {
+func (x *Index) newPage(l pages.Language, kind, name, title string) *page {
 	c := x.catalogues[l]
 	p := &page{
-		Schema: schema, Kind: kind, Lang: l, Title: title, Translations: map[language]string{},
-		AILabel: c.must("label.ai"), DIDBinding: c.must("label.binding", x.options.IssuerName),
-		index: x, words: c,
+		Schema: schema, Kind: kind, Lang: l, Title: title, Translations: map[pages.Language]string{},
+		AILabel: c.Must("label.ai"), DIDBinding: c.Must("label.binding", x.options.IssuerName),
+		catalogue: c, index: x,
 	}
 	for _, other := range languages() {
 		p.Translations[other] = string(other) + "/" + name + ".html"
@@ -67,7 +62,7 @@ func (x *Index) newPage(l language, kind, name, title string) *page {
 }
 
 // build makes the page of a name in a language's folder, or errNotFound.
-func (x *Index) build(s *site, l language, name string) (*page, error) {
+func (x *Index) build(s *site, l pages.Language, name string) (*page, error) {
 	switch name {
 	case pageHome:
 		return x.homePage(s, l), nil
@@ -136,11 +131,11 @@ func (s *site) pageNames() []string {
 
 // HTML is the page as its template writes it.
 func (p *page) html() ([]byte, error) {
-	var b bytes.Buffer
-	if err := p.index.templates[p.Kind].ExecuteTemplate(&b, "layout.html", p); err != nil {
+	data, err := p.index.look.Render(p.Kind, p)
+	if err != nil {
 		return nil, fmt.Errorf("index: %s: %w", p.Path, err)
 	}
-	return b.Bytes(), nil
+	return data, nil
 }
 
 // twin is the page as JSON, the same on every call.
@@ -152,62 +147,18 @@ func (p *page) twin() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// parseTemplates gives each kind of page its own set: the layout and its content.
-func parseTemplates() (map[string]*template.Template, error) {
-	shared, err := template.New("layout.html").Funcs(template.FuncMap{
-		// pair hands a template the page beside one item of it.
-		"pair":  func(p *page, item any) paired { return paired{p, item} },
-		"words": func(s string) []string { return strings.Split(s, " ") },
-		"deref": func(b *bool) bool { return *b },
-	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
-	if err != nil {
-		return nil, fmt.Errorf("index: %w", err)
-	}
-	entrance, err := template.ParseFS(templateFiles, "templates/entrance.html")
-	if err != nil {
-		return nil, fmt.Errorf("index: %w", err)
-	}
-	out := map[string]*template.Template{"entrance": entrance}
-	for _, kind := range []string{"home", "season", "upcoming", "track", "report", "proof", "text", "notfound"} {
-		set, err := shared.Clone()
-		if err == nil {
-			_, err = set.ParseFS(templateFiles, "templates/"+kind+".html")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("index: %w", err)
-		}
-		out[kind] = set
-	}
-	return out, nil
-}
-
-// paired is an item for a template that needs the page, too.
-type paired struct {
-	Page *page
-	Item any
-}
-
 // The methods that templates call.
-
-// T is a text of the catalogue.
-func (p *page) T(key string, args ...any) (string, error) { return p.words.text(key, args...) }
 
 // Count is a number with its noun.
 func (p *page) Count(key string, n any) string {
 	switch n := n.(type) {
 	case int64:
-		return p.words.count(key, n)
+		return p.Must(p.Plural(key, n), n)
 	case int:
-		return p.words.count(key, int64(n))
+		return p.Must(p.Plural(key, int64(n)), n)
 	}
 	return ""
 }
-
-// Word is a word of the bundle format in the reader's language.
-func (p *page) Word(family, w string) string { return p.words.word(family, w) }
-
-// Percent prints a rate's percent.
-func (p *page) Percent(r rate) string { return p.words.percent(r.Percent) }
 
 // To is the relative link to a path of the site. An address of another site, or a
 // path of this host, stays as it is.
@@ -218,48 +169,40 @@ func (p *page) To(path string) string {
 	return relative(p.Path, path)
 }
 
-// Twin is the path of the JSON twin.
-func (p *page) Twin() string { return strings.TrimSuffix(p.Path, ".html") + ".json" }
+// Twin is the relative link to the JSON twin.
+func (p *page) Twin() string { return p.To(strings.TrimSuffix(p.Path, ".html") + ".json") }
 
-// Style and Icon are the paths of the files that every page needs.
-func (p *page) Style() string { return p.index.style.path }
+// Style and Icon are the relative links to the files that every page needs.
+func (p *page) Style() string { return p.To(p.index.look.Style.Path) }
 
-// Icon is the path of the site's mark.
-func (p *page) Icon() string { return p.index.icon.path }
+// Icon is the relative link to the site's mark.
+func (p *page) Icon() string { return p.To(p.index.look.Icon.Path) }
 
-// Home and Terms are pages that every page links to.
-func (p *page) Home() string { return p.link(pageHome) }
+// Home is the relative link to the home page.
+func (p *page) Home() string { return p.To(p.link(pageHome)) }
+
+// Other is the relative link to the page in another language.
+func (p *page) Other(l pages.Language) string { return p.To(p.Translations[l]) }
 
 // Terms is the path of the participation terms.
 func (p *page) Terms() string { return p.link(pageTerms) }
 
 // Languages are the languages of the site in the order of the switch.
-func (p *page) Languages() []language { return languages() }
+func (p *page) Languages() []pages.Language { return languages() }
 
 // IssuerName is the issuer's configured name.
 func (p *page) IssuerName() string { return p.index.options.IssuerName }
 
-// Safe shows a text of a participant.
-func (p *page) Safe(s string) string { return plain(s) }
-
-// SafeLine shows it on one line.
-func (p *page) SafeLine(s string) string { return plainLine(s) }
-
 // seasonTitle is how pages name a season.
-func (c *catalogue) seasonTitle(n int64) string { return c.must("season.title", n) }
+func (c *catalogue) seasonTitle(n int64) string { return c.Must("season.title", n) }
 
 // trackTitle is how pages name a track; a track that this program does not know
 // keeps its own name.
-func (c *catalogue) trackTitle(name string) string {
-	if t, ok := c.texts["track.name."+name]; ok {
-		return t
-	}
-	return name
-}
+func (c *catalogue) trackTitle(name string) string { return c.Word("track.name", name) }
 
 // trackInside is trackTitle inside a sentence.
 func (c *catalogue) trackInside(name string) string {
-	t, ok := c.texts["track.name."+name]
+	t, ok := c.Lookup("track.name." + name)
 	if !ok {
 		return name
 	}
@@ -268,15 +211,15 @@ func (c *catalogue) trackInside(name string) string {
 }
 
 // practiceLabel is the label of pages of one season.
-func (x *Index) practiceLabel(s *site, l language, number int64) string {
+func (x *Index) practiceLabel(s *site, l pages.Language, number int64) string {
 	if !s.practice(number) {
 		return ""
 	}
-	return x.catalogues[l].must("practice.season")
+	return x.catalogues[l].Must("practice.season")
 }
 
 // practiceNote is the label of pages that belong to no season.
-func (x *Index) practiceNote(s *site, l language) string {
+func (x *Index) practiceNote(s *site, l pages.Language) string {
 	c := x.catalogues[l]
 	var names []string
 	for _, n := range s.practiceSeasons() {
@@ -286,9 +229,9 @@ func (x *Index) practiceNote(s *site, l language) string {
 	case len(names) == 0:
 		return ""
 	case len(names) == len(s.numbers()):
-		return c.must("practice.all")
+		return c.Must("practice.all")
 	}
-	return c.must("practice.some", strings.Join(names, ", "))
+	return c.Must("practice.some", strings.Join(names, ", "))
 }
 
 // freezeView is a track's freeze as pages show it.

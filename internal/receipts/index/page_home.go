@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 )
 
@@ -35,9 +36,9 @@ type homeContent struct {
 	Seasons []seasonHead `json:"seasons"`
 }
 
-func (x *Index) homePage(s *site, l language) *page {
+func (x *Index) homePage(s *site, l pages.Language) *page {
 	c := x.catalogues[l]
-	p := x.newPage(l, "home", pageHome, c.must("home.title"))
+	p := x.newPage(l, "home", pageHome, c.Must("home.title"))
 	p.Practice = x.practiceNote(s, l)
 	content := homeContent{Seasons: []seasonHead{}}
 	for _, n := range s.numbers() {
@@ -48,7 +49,7 @@ func (x *Index) homePage(s *site, l language) *page {
 }
 
 // seasonHead describes a season, published or not.
-func (x *Index) seasonHead(s *site, l language, n int64) seasonHead {
+func (x *Index) seasonHead(s *site, l pages.Language, n int64) seasonHead {
 	c := x.catalogues[l]
 	h := seasonHead{
 		Number: n, Title: c.seasonTitle(n), Page: string(l) + "/" + seasonPage(n) + ".html",
@@ -69,9 +70,9 @@ func (x *Index) seasonHead(s *site, l language, n int64) seasonHead {
 			h.Tracks = append(h.Tracks, trackRef{Track: t.Name, Title: c.trackTitle(t.Name)})
 		}
 	}
-	h.StateIn = c.word("season_state", h.State)
+	h.StateIn = c.Word("season_state", h.State)
 	h.Opens, h.Closes = opens.UTC().Format(instantForm), closes.UTC().Format(instantForm)
-	h.Window = [2]string{c.instant(opens), c.instant(closes)}
+	h.Window = [2]string{c.Instant(opens), c.Instant(closes)}
 	return h
 }
 
@@ -79,8 +80,8 @@ func (x *Index) seasonHead(s *site, l language, n int64) seasonHead {
 func (x *Index) startOf(p *page, s *site, number int64) {
 	p.Practice = x.practiceLabel(s, p.Lang, number)
 	p.Crumbs = []crumb{
-		{p.words.must("nav.home"), p.link(pageHome)},
-		{p.words.seasonTitle(number), p.link(seasonPage(number))},
+		{p.Must("nav.home"), p.link(pageHome)},
+		{p.seasonTitle(number), p.link(seasonPage(number))},
 	}
 }
 
@@ -93,14 +94,14 @@ type upcomingContent struct {
 	Notices  []string     `json:"incidents"`
 }
 
-func (x *Index) upcomingPage(s *site, l language, u Season) *page {
+func (x *Index) upcomingPage(s *site, l pages.Language, u Season) *page {
 	c := x.catalogues[l]
 	p := x.newPage(l, "upcoming", seasonPage(u.Number), c.seasonTitle(u.Number))
 	x.startOf(p, s, u.Number)
 	p.Crumbs = p.Crumbs[:1]
 	last := u.Closes.Add(-120 * time.Second)
 	content := upcomingContent{
-		Season: x.seasonHead(s, l, u.Number), LastCall: last.UTC().Format(instantForm), LastIn: c.instant(last),
+		Season: x.seasonHead(s, l, u.Number), LastCall: last.UTC().Format(instantForm), LastIn: c.Instant(last),
 		Freezes: []freezeView{}, Notices: s.notices(l, u.Number),
 	}
 	for _, t := range u.Tracks {
@@ -113,11 +114,11 @@ func (x *Index) upcomingPage(s *site, l language, u Season) *page {
 }
 
 // notices are the season's incidents in a language.
-func (s *site) notices(l language, number int64) []string {
+func (s *site) notices(l pages.Language, number int64) []string {
 	out := []string{}
 	for _, i := range s.incidents[number] {
 		text := i.EN
-		if l == french {
+		if l == pages.French {
 			text = i.FR
 		}
 		out = append(out, text)
@@ -155,7 +156,7 @@ type wordText struct {
 	Text string `json:"text"`
 }
 
-func (x *Index) seasonPage(s *site, l language, e *edition) (*page, error) {
+func (x *Index) seasonPage(s *site, l pages.Language, e *edition) (*page, error) {
 	c, n := x.catalogues[l], e.number()
 	p := x.newPage(l, "season", seasonPage(n), c.seasonTitle(n))
 	x.startOf(p, s, n)
@@ -191,7 +192,7 @@ func (x *Index) seasonPage(s *site, l language, e *edition) (*page, error) {
 	for _, f := range vocabulary() {
 		if f.name == "refusal" {
 			for _, w := range f.words {
-				content.Refusals = append(content.Refusals, wordText{w, c.word(f.name, w)})
+				content.Refusals = append(content.Refusals, wordText{w, c.Word(f.name, w)})
 			}
 		}
 	}
@@ -200,7 +201,7 @@ func (x *Index) seasonPage(s *site, l language, e *edition) (*page, error) {
 }
 
 // openedFreeze is a track's freeze with what the close has revealed.
-func (x *Index) openedFreeze(l language, e *edition, name string) (freezeView, error) {
+func (x *Index) openedFreeze(l pages.Language, e *edition, name string) (freezeView, error) {
 	n, t := e.number(), e.bundle.Tracks[name]
 	f := newFreezeView(x.catalogues[l], name, t.Freeze)
 	f.TrackPage = string(l) + "/" + trackPage(n, name, sortName) + ".html"
@@ -226,7 +227,7 @@ func replacedSalt(key any, proofID string) string {
 		if id, _ := canonjson.Resolve(item, "/proof_id"); id == proofID {
 			salt, _ := canonjson.Resolve(item, "/salt")
 			s, _ := salt.(string)
-			return plainLine(s)
+			return pages.PlainLine(s)
 		}
 	}
 	return ""

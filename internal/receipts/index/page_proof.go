@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/prova-dev/prova/evidence/receipt"
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 )
 
@@ -72,9 +73,9 @@ type citedView struct {
 	CauseIn   string  `json:"cause_in_words,omitempty"`
 }
 
-func (x *Index) proofPage(s *site, l language, e *edition, id string) (*page, error) {
+func (x *Index) proofPage(s *site, l pages.Language, e *edition, id string) (*page, error) {
 	c, n := x.catalogues[l], e.number()
-	p := x.newPage(l, "proof", proofPage(n, id), c.must("proof.page.title", id))
+	p := x.newPage(l, "proof", proofPage(n, id), c.Must("proof.page.title", id))
 	x.startOf(p, s, n)
 	content := &proofContent{
 		Season: x.seasonHead(s, l, n), ProofID: id, Commands: []command{},
@@ -88,7 +89,7 @@ func (x *Index) proofPage(s *site, l language, e *edition, id string) (*page, er
 		content.CitedBy = append(content.CitedBy, citedView{
 			Name: e.enrolment(cite.did).AgentName, DID: cite.did, Report: p.link(reportPage(n, cite.track, cite.did)),
 			Track: cite.track, Task: cite.taskID, Assertion: cite.assertion.ID,
-			Status: cite.assertion.Status, StatusIn: c.word("status", cite.assertion.Status),
+			Status: cite.assertion.Status, StatusIn: c.Word("status", cite.assertion.Status),
 			Cause: cite.assertion.Cause, CauseIn: c.wordOf("cause", cite.assertion.Cause),
 		})
 	}
@@ -111,19 +112,19 @@ func (x *Index) fillProof(c *catalogue, e *edition, v *proofContent, data []byte
 	p, fault := readProof(data, v.ProofID)
 	if fault != "" {
 		v.Fault = fault
-		v.Verdict, v.VerdictIn = string(receipt.VerdictInvalid), c.word("proof_verdict", string(receipt.VerdictInvalid))
-		v.Refused = &wordText{receipt.DetailProofMalformed, c.word("detail", receipt.DetailProofMalformed)}
+		v.Verdict, v.VerdictIn = string(receipt.VerdictInvalid), c.Word("proof_verdict", string(receipt.VerdictInvalid))
+		v.Refused = &wordText{receipt.DetailProofMalformed, c.Word("detail", receipt.DetailProofMalformed)}
 		v.Commands = proofCommands(c, receipt.RequireAny, false, x.plainly(e, data))
 		return nil
 	}
-	v.Readable, v.Spec = true, plainLine(p.SpecVersion().String())
+	v.Readable, v.Spec = true, pages.PlainLine(p.SpecVersion().String())
 	require := e.requirement()
 	report := e.checker.Verify(p, receipt.VerifyOptions{Require: require, Entry: e.entry})
 	verdict := report.Verdict
 	if receipt.Pending(p) {
 		verdict = receipt.VerdictPending // Step 0 comes before every check (bundle format §10).
 	}
-	v.Verdict, v.VerdictIn = string(verdict), c.word("proof_verdict", string(verdict))
+	v.Verdict, v.VerdictIn = string(verdict), c.Word("proof_verdict", string(verdict))
 	v.Local = verdict == receipt.VerdictValid
 	for _, w := range report.Witnesses {
 		v.Witnesses = append(v.Witnesses, newWitnessView(c, w))
@@ -132,7 +133,7 @@ func (x *Index) fillProof(c *catalogue, e *edition, v *proofContent, data []byte
 		}
 	}
 	for _, i := range report.Incidents {
-		v.Incidents = append(v.Incidents, wordText{plainLine(i.Detail), c.word("flat", plainLine(i.Detail))})
+		v.Incidents = append(v.Incidents, wordText{pages.PlainLine(i.Detail), c.Word("flat", pages.PlainLine(i.Detail))})
 	}
 	if uuid, ok := p.LogUUID(); ok {
 		if _, found, err := e.bundle.LogEntry(uuid); err == nil && found {
@@ -155,7 +156,7 @@ func readProof(data []byte, id string) (p *receipt.Proof, fault string) {
 	p, err := receipt.Parse(data)
 	switch {
 	case err != nil:
-		return nil, plainLine(err.Error())
+		return nil, pages.PlainLine(err.Error())
 	case p.ID() != id:
 		return nil, "proof_id is not the name of the file"
 	}
@@ -171,10 +172,10 @@ func (e *edition) fillEvidence(c *catalogue, v *proofContent, p *receipt.Proof) 
 	}
 	evidence, refusal := e.checker.Admit(p, entry, e.bundle.Season.Witnesses.Receipt())
 	if refusal != nil {
-		v.Refused = &wordText{refusal.Detail, c.word("detail", refusal.Detail)}
+		v.Refused = &wordText{refusal.Detail, c.Word("detail", refusal.Detail)}
 		return nil //nolint:nilerr // A refusal is what the page shows, not a fault of it.
 	}
-	v.TokenTime, v.TokenIn = evidence.TokenTime.UTC().Format(instantForm), c.instant(evidence.TokenTime)
+	v.TokenTime, v.TokenIn = evidence.TokenTime.UTC().Format(instantForm), c.Instant(evidence.TokenTime)
 	if v.FreezeOf == "" {
 		inside := !evidence.TokenTime.Before(e.bundle.Season.Opens) && !evidence.TokenTime.After(e.bundle.Season.Closes)
 		v.InWindow = &inside
@@ -228,15 +229,15 @@ func (w witnessView) Telling() bool {
 
 func newWitnessView(c *catalogue, w receipt.Witness) witnessView {
 	v := witnessView{
-		Name: w.Name, Title: c.word("witness", w.Name), What: c.word("witness_what", w.Name),
-		Status: string(w.Status), StatusIn: c.word("witness_status", string(w.Status)), Detail: plainLine(w.Detail),
+		Name: w.Name, Title: c.Word("witness", w.Name), What: c.Word("witness_what", w.Name),
+		Status: string(w.Status), StatusIn: c.Word("witness_status", string(w.Status)), Detail: pages.PlainLine(w.Detail),
 	}
 	v.DetailIn = c.note(w.Note)
 	if (w.Name == receipt.WitnessTimestamp || w.Name == receipt.WitnessLog) && w.Status == receipt.OK {
 		v.Independent = &w.Independent
 	}
 	if !w.Time.IsZero() {
-		v.Time, v.TimeIn = w.Time.UTC().Format(instantForm), c.instant(w.Time)
+		v.Time, v.TimeIn = w.Time.UTC().Format(instantForm), c.Instant(w.Time)
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json/jsontext"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 )
@@ -65,7 +66,7 @@ type taskView struct {
 
 // gloss says what a fixed verdict means; a product's reference has no gloss.
 func gloss(c *catalogue, verdict string) string {
-	if text := c.word("verdict", verdict); text != verdict {
+	if text := c.Word("verdict", verdict); text != verdict {
 		return text
 	}
 	return ""
@@ -119,15 +120,15 @@ type incidentView struct {
 	Proof     proofLink `json:"proof"`
 }
 
-func (x *Index) reportPage(s *site, l language, e *edition, track, did string) (*page, error) {
+func (x *Index) reportPage(s *site, l pages.Language, e *edition, track, did string) (*page, error) {
 	c, n := x.catalogues[l], e.number()
 	part, en := e.rows[track][did], e.enrolment(did)
-	p := x.newPage(l, "report", reportPage(n, track, did), c.must("report.page.title", shortDID(did), c.trackInside(track), n))
+	p := x.newPage(l, "report", reportPage(n, track, did), c.Must("report.page.title", shortDID(did), c.trackInside(track), n))
 	x.startOf(p, s, n)
 	content := reportContent{
 		Season: x.seasonHead(s, l, n), Track: track, TrackTitle: c.trackTitle(track), TrackPage: p.link(trackPage(n, track, sortName)),
-		Name: en.AgentName, DID: did, Kind: part.Kind, KindIn: c.word("kind", part.Kind), Ranked: part.Ranked,
-		Enrolled: en.EnrolledAt.UTC().Format(instantForm), EnrolledIn: c.instant(en.EnrolledAt),
+		Name: en.AgentName, DID: did, Kind: part.Kind, KindIn: c.Word("kind", part.Kind), Ranked: part.Ranked,
+		Enrolled: en.EnrolledAt.UTC().Format(instantForm), EnrolledIn: c.Instant(en.EnrolledAt),
 		Overclaim: (*rate)(part.Overclaim), Success: rate(part.Success), Submitted: part.TasksSubmitted, Pending: part.Pending(),
 		Causes: []causeCount{}, Incidents: []incidentView{}, Notices: s.notices(l, n),
 	}
@@ -151,7 +152,7 @@ func (x *Index) reportPage(s *site, l language, e *edition, track, did string) (
 		content.Tasks = append(content.Tasks, *v)
 	}
 	for _, cause := range causes() {
-		content.Causes = append(content.Causes, causeCount{cause, c.word("cause", cause), count[cause]})
+		content.Causes = append(content.Causes, causeCount{cause, c.Word("cause", cause), count[cause]})
 	}
 	for _, i := range part.Incidents {
 		family := "flat"
@@ -159,8 +160,8 @@ func (x *Index) reportPage(s *site, l language, e *edition, track, did string) (
 			family = "detail"
 		}
 		content.Incidents = append(content.Incidents, incidentView{
-			Kind: i.Kind, Text: c.word("incident", i.Kind), Task: i.TaskID, Assertion: i.AssertionID,
-			Detail: i.Detail, DetailIn: c.word(family, i.Detail), Proof: p.proofLink(e, i.ProofID),
+			Kind: i.Kind, Text: c.Word("incident", i.Kind), Task: i.TaskID, Assertion: i.AssertionID,
+			Detail: i.Detail, DetailIn: c.Word(family, i.Detail), Proof: p.proofLink(e, i.ProofID),
 		})
 	}
 	p.Content = content
@@ -174,23 +175,23 @@ func controlNote(c *catalogue, t *results.Task) string {
 	case t.Solved() || t.State == results.StatePending:
 		return ""
 	case t.Absent():
-		return c.must("report.control.absent", t.TaskID)
+		return c.Must("report.control.absent", t.TaskID)
 	}
-	return c.must("report.control.failed", t.TaskID)
+	return c.Must("report.control.failed", t.TaskID)
 }
 
 func (x *Index) taskView(p *page, e *edition, track, did string, t *results.Task) (*taskView, error) {
-	c := p.words
+	c := p.catalogue
 	_, task, _ := e.bundle.Season.Task(t.TaskID)
 	key := e.bundle.Tracks[track].Key.Tasks[t.TaskID]
 	v := &taskView{
 		ID: t.TaskID, Question: task.Question[string(p.Lang)], Minimum: task.Minimum, Cap: task.Cap,
-		State: t.State, StateIn: c.word("state", t.State), Reason: t.Reason, ReasonIn: c.wordOf("reason", t.Reason),
+		State: t.State, StateIn: c.Word("state", t.State), Reason: t.Reason, ReasonIn: c.wordOf("reason", t.Reason),
 		Verdict: t.Verdict, Expected: key.Verdict, ExpectedIn: gloss(c, key.Verdict), Control: key.Control, VerdictExact: t.VerdictExact, Grounded: t.Grounded, Solved: t.Solved(),
 		Families: []wordText{}, MissingFacts: []claimView{}, Assertions: []assertionView{}, Faults: []faultView{},
 	}
 	for _, f := range key.Families {
-		v.Families = append(v.Families, wordText{f, c.word("family", f)})
+		v.Families = append(v.Families, wordText{f, c.Word("family", f)})
 	}
 	for _, f := range t.MissingFacts {
 		v.MissingFacts = append(v.MissingFacts, *newClaimView(f))
@@ -204,7 +205,7 @@ func (x *Index) taskView(p *page, e *edition, track, did string, t *results.Task
 		return nil, err
 	}
 	for _, f := range faults {
-		v.Faults = append(v.Faults, faultView{f.Rule, c.word("rule", f.Rule), f.Pointer})
+		v.Faults = append(v.Faults, faultView{f.Rule, c.Word("rule", f.Rule), f.Pointer})
 	}
 	claims := map[string]bundle.Assertion{}
 	if submission != nil {
@@ -225,7 +226,7 @@ func (x *Index) taskView(p *page, e *edition, track, did string, t *results.Task
 		// Decided by its form: the claims are shown, nothing of them was verified.
 		for _, a := range submission.Assertions {
 			view := p.assertionView(e, results.Assertion{ID: a.ID, ProofIDs: a.ProofIDs})
-			view.StatusIn = c.must("report.not_verified")
+			view.StatusIn = c.Must("report.not_verified")
 			view.Claim = newClaimView(a.Triplet)
 			v.Assertions = append(v.Assertions, view)
 		}
@@ -234,9 +235,9 @@ func (x *Index) taskView(p *page, e *edition, track, did string, t *results.Task
 }
 
 func (p *page) assertionView(e *edition, a results.Assertion) assertionView {
-	c := p.words
+	c := p.catalogue
 	v := assertionView{
-		ID: a.ID, Status: a.Status, StatusIn: c.word("status", a.Status), Cause: a.Cause, CauseIn: c.wordOf("cause", a.Cause),
+		ID: a.ID, Status: a.Status, StatusIn: c.Word("status", a.Status), Cause: a.Cause, CauseIn: c.wordOf("cause", a.Cause),
 		Detail: a.Detail, DetailIn: c.wordOf("detail", a.Detail), Proofs: []proofLink{},
 	}
 	for _, id := range a.ProofIDs {
@@ -262,7 +263,7 @@ func (e *edition) correctionNote(c *catalogue, did, track, taskID, assertionID s
 	note := ""
 	for _, k := range e.bundle.Corrections.Entries {
 		if k.AgentDID == did && k.Track == track && k.TaskID == taskID && k.AssertionID == assertionID {
-			note = c.must("report.corrected", plainLine(k.Reason)) // The last entry counts.
+			note = c.Must("report.corrected", pages.PlainLine(k.Reason)) // The last entry counts.
 		}
 	}
 	return note

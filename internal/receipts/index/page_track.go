@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 	"github.com/prova-dev/prova/internal/receipts/bundle/results"
 )
@@ -117,9 +118,9 @@ type unranked struct {
 	Report string `json:"report"`
 }
 
-func (x *Index) trackPage(s *site, l language, e *edition, track string, order sortKey) *page {
+func (x *Index) trackPage(s *site, l pages.Language, e *edition, track string, order sortKey) *page {
 	c, n := x.catalogues[l], e.number()
-	p := x.newPage(l, "track", trackPage(n, track, order), c.must("track.page.title", c.trackTitle(track), n))
+	p := x.newPage(l, "track", trackPage(n, track, order), c.Must("track.page.title", c.trackTitle(track), n))
 	x.startOf(p, s, n)
 	content := trackContent{
 		Season: x.seasonHead(s, l, n), Track: track, TrackTitle: c.trackTitle(track), Sort: order,
@@ -129,7 +130,7 @@ func (x *Index) trackPage(s *site, l language, e *edition, track string, order s
 		name string
 		sort sortKey
 	}{{"agent", sortName}, {"did", sortDID}, {"overclaim", sortOverclaim}, {"success", sortSuccess}, {"tasks", sortTasks}, {"stack", ""}, {"proofs", ""}} {
-		col := column{Name: name.name, Title: c.must("column." + name.name), Sort: name.sort}
+		col := column{Name: name.name, Title: c.Must("column." + name.name), Sort: name.sort}
 		if col.Sort != "" {
 			col.Page = p.link(trackPage(n, track, col.Sort))
 		}
@@ -151,7 +152,7 @@ func (x *Index) trackPage(s *site, l language, e *edition, track string, order s
 			rows = append(rows, row)
 		}
 		content.Tables = append(content.Tables, trackTable{
-			Kind: kind, Title: c.must("table." + kind), Label: c.must("table." + kind + ".label"),
+			Kind: kind, Title: c.Must("table." + kind), Label: c.Must("table." + kind + ".label"),
 			Best: newBestRow(c, r.Best), Groups: arrange(rows, order), Empty: len(rows) == 0,
 		})
 	}
@@ -162,7 +163,7 @@ func (x *Index) trackPage(s *site, l language, e *edition, track string, order s
 
 func newBestRow(c *catalogue, b results.BestConstantAnswer) bestRow {
 	return bestRow{
-		Title: c.must("best.title"), Verdict: b.Verdict, Overclaim: c.must("best.overclaim"),
+		Title: c.Must("best.title"), Verdict: b.Verdict, Overclaim: c.Must("best.overclaim"),
 		Success: rate(b.Rate),
 	}
 }
@@ -176,7 +177,7 @@ func (x *Index) row(p *page, e *edition, track string, part *results.Participant
 		Report: p.link(reportPage(e.number(), track, part.AgentDID)), Proofs: citedProofs(part),
 	}
 	if part.Kind == bundle.KindCommunity {
-		r.StackLabel = p.words.must("table.community.label")
+		r.StackLabel = p.Must("table.community.label")
 	}
 	return r
 }

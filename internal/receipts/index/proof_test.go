@@ -57,7 +57,7 @@ func TestSection10EveryRefusedProofSaysWhichCheckFails(t *testing.T) {
 		id := citedFor(t, x, detail)
 		for _, l := range languages() {
 			p := proofAt(t, x, string(l), id)
-			want := fold(x.catalogues[l].word("detail", detail))
+			want := fold(x.catalogues[l].Word("detail", detail))
 			if got := p.one(t, "p.refused").text(); !strings.HasSuffix(got, want) {
 				t.Errorf("%s %s: %q, want %q", l, detail, got, want)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/receipts/bundle"
 	"github.com/prova-dev/prova/internal/receipts/bundle/bundletest"
 	"github.com/prova-dev/prova/internal/receipts/bundle/results"
@@ -37,12 +38,12 @@ func TestSection7_5EveryUnsupportedAssertionHasItsCauseAndDetailInWords(t *testi
 				}
 				for i, a := range task.Assertions {
 					cell := rows[i].all("td")[1]
-					want := c.word("status", a.Status)
+					want := c.Word("status", a.Status)
 					if a.Cause != nil {
-						want += " " + c.word("cause", *a.Cause)
+						want += " " + c.Word("cause", *a.Cause)
 					}
 					if a.Detail != nil {
-						want += " " + c.word("detail", *a.Detail)
+						want += " " + c.Word("detail", *a.Detail)
 					}
 					if got := cell.text(); got != fold(want) {
 						t.Errorf("%s %s %s: %q, want %q", l, task.TaskID, a.ID, got, want)
@@ -102,7 +103,7 @@ func TestSection5_7TheReportNamesStateReasonVerdictsAndMissingFacts(t *testing.T
 	e := x.site.Load().editions[2]
 	for _, task := range e.rows["conformite"][didOf(t, x, "rejects")].Tasks {
 		section := rejects.one(t, "section#"+task.TaskID)
-		if task.Reason != nil && !strings.Contains(section.text(), fold(x.catalogues[english].word("reason", *task.Reason))) {
+		if task.Reason != nil && !strings.Contains(section.text(), fold(x.catalogues[pages.English].Word("reason", *task.Reason))) {
 			t.Errorf("%s: reason %s is not in words", task.TaskID, *task.Reason)
 		}
 		if !strings.Contains(section.text(), "Verdict expected "+e.bundle.Tracks["conformite"].Key.Tasks[task.TaskID].Verdict) {
@@ -126,7 +127,7 @@ func TestSection5_7TheReportNamesStateReasonVerdictsAndMissingFacts(t *testing.T
 			shown := p.one(t, "section#"+task.TaskID).one(t, ".faults").text()
 			for _, f := range faults {
 				broken[f.Rule] = true
-				if !strings.Contains(shown, fold(x.catalogues[english].word("rule", f.Rule))) || !strings.Contains(shown, f.Pointer) {
+				if !strings.Contains(shown, fold(x.catalogues[pages.English].Word("rule", f.Rule))) || !strings.Contains(shown, f.Pointer) {
 					t.Errorf("%s %s: rule %s at %s is not named", name, task.TaskID, f.Rule, f.Pointer)
 				}
 			}

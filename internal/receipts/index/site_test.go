@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
+	"github.com/prova-dev/prova/internal/platform/pages/pagestest"
 )
 
 // plantedSite is a site with its parsed pages by path.
@@ -68,7 +69,7 @@ func TestEveryPageHasLabelBindingSentenceAndLinkToLimitsAndSaysPractice(t *testi
 		"fr": issuerName + " a constaté une liaison de DID, s’y est engagé avant l’ancrage, et ne peut plus revenir dessus",
 	}
 	practice := map[string]string{"en": "Practice", "fr": "entraînement"}
-	bad := forbidden()
+	bad := pagestest.Forbidden()
 	for _, at := range everyPath(x.Index) {
 		l, p := at[1:3], x.pages[at]
 		if got := p.one(t, ".ai-label").text(); got != label[l] {

@@ -3,7 +3,6 @@ package index
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 func TestSlugsAreSafeNamesAndNeverMeet(t *testing.T) {
@@ -40,30 +39,11 @@ func TestRelativeLinksWorkFromEveryDepth(t *testing.T) {
 	}
 }
 
-func TestForeignTextShowsWhatCannotBeSeen(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"a\u202eb": "a⟨U+202E⟩b", "\u200f": "⟨U+200F⟩", "a\u200db": "a⟨U+200D⟩b", "\x1b[31m": "⟨U+001B⟩[31m", "\xff": "⟨FF⟩", "été\n2": "été\n2", "\U000E0041": "⟨U+E0041⟩", "\u2028": "⟨U+2028⟩",
-		strings.Repeat("é", maxShown): strings.Repeat("é", maxShown), strings.Repeat("é", maxShown+1): strings.Repeat("é", maxShown) + "…",
-	} {
-		if got := plain(in); got != want {
-			t.Errorf("%.40q: %.60q", in, got)
-		}
-	}
-	if got := plainLine("a\r\nb\tc\nd"); got != "a b c d" {
-		t.Errorf("%q", got)
-	}
-}
-
-func FuzzForeignTextIsValidAndHasNoDirectionMark(f *testing.F) {
-	for _, s := range []string{"", "a\u202eb", "\xff\xfe", "<script>", "\u2066x\u2069", strings.Repeat("x", maxShown+5)} {
+func FuzzSlug(f *testing.F) {
+	for _, s := range []string{"", "did:key:z6Mk", "a\u202eb", "\xff\xfe", strings.Repeat("x", maxSlug+5)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := plainLine(s)
-		if !utf8.ValidString(got) || strings.ContainsAny(got, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\n\r\t\x00") {
-			t.Errorf("%q → %q", s, got)
-		}
 		if slug(s) == slug(s+"x") {
 			t.Errorf("%q and one more share a slug", s)
 		}

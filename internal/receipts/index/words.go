@@ -8,7 +8,7 @@ import "fmt"
 func Words(lang string) (func(family, word string) string, error) {
 	for _, l := range languages() {
 		if string(l) == lang {
-			return newCatalogue(l).word, nil
+			return newCatalogue(l).Word, nil
 		}
 	}
 	return nil, fmt.Errorf("index: language %q: want fr or en", lang)
