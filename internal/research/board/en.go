@@ -12,7 +12,6 @@ func englishTexts() map[string]string {
 		"nav.limits":    "Limits",
 		"footer.what":   "Each figure here comes from the control plane's own routes and can be computed again from them.",
 		"footer.twin":   "This page as JSON",
-		"percent":       "%s%%",
 
 		"label.title":       "How this host runs",
 		"label.sim":         "simulated scores: nothing is run",

@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/research/host"
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/payout"
@@ -20,17 +21,17 @@ type closedLine struct {
 	ClosedAt string
 }
 
-func (b *Board) epochs(l language) *page {
+func (b *Board) epochs(l pages.Language) *page {
 	p := b.newPage(l, "epochs", "epochs")
-	p.Title, p.Twin = p.words.must("epochs.title"), "v1/proof/epochs"
+	p.Title, p.twin = p.Must("epochs.title"), "v1/proof/epochs"
 	e := b.o.Host.Epochs()
 	content := epochsContent{Current: e.Current}
 	if e.ClosesAt != nil {
-		content.ClosesAt = p.words.instant(*e.ClosesAt)
+		content.ClosesAt = p.Instant(*e.ClosesAt)
 	}
 	for i := range e.Closed {
 		c := e.Closed[len(e.Closed)-1-i]
-		content.Closed = append(content.Closed, closedLine{c.Epoch, c.SHA256, p.words.instant(c.ClosedAt)})
+		content.Closed = append(content.Closed, closedLine{c.Epoch, c.SHA256, p.Instant(c.ClosedAt)})
 	}
 	p.Content = content
 	return p
@@ -70,7 +71,7 @@ type paidEntry struct {
 
 type paidScore struct{ Hotkey, Score, Share string }
 
-func (b *Board) epoch(ctx context.Context, l language, n uint64, q query) (*page, error) {
+func (b *Board) epoch(ctx context.Context, l pages.Language, n uint64, q query) (*page, error) {
 	closed := closedEpoch(b.o.Host.Epochs(), n)
 	if closed == nil {
 		return nil, errMissing
@@ -80,22 +81,22 @@ func (b *Board) epoch(ctx context.Context, l language, n uint64, q query) (*page
 		return nil, err
 	}
 	p := b.newPage(l, "epoch", "epochs/"+uintText(n))
-	c := p.words
-	p.Title, p.Twin = c.must("epoch.title", c.number(n)), "v1/proof/epochs/"+uintText(n)+"/payout"
+	c := p.catalogue
+	p.Title, p.twin = c.Must("epoch.title", c.Number(n)), "v1/proof/epochs/"+uintText(n)+"/payout"
 	content := epochContent{Epoch: n, SHA256: closed.SHA256, Snapshot: "v1/proof/epochs/" + uintText(n) + "/snapshot"}
 	content.Lines = c.epochLines(result)
 	for i := range result.Topics {
 		content.Topics = append(content.Topics, c.paidTopic(&result.Topics[i], len(result.Topics), q.hotkey))
 	}
 	if q.hotkey != nil {
-		content.Of, content.OfScore = q.hotkey.String(), c.number(result.Explain(*q.hotkey).Score)
+		content.Of, content.OfScore = q.hotkey.String(), c.Number(result.Explain(*q.hotkey).Score)
 	} else {
 		for i, s := range result.Scores {
 			if i == mostEntries {
 				content.More = len(result.Scores) - i
 				break
 			}
-			content.Scores = append(content.Scores, paidScore{s.Miner.String(), c.number(s.Score), c.share(s.Score)})
+			content.Scores = append(content.Scores, paidScore{s.Miner.String(), c.Number(s.Score), c.share(s.Score)})
 		}
 	}
 	p.Content = content
@@ -112,7 +113,7 @@ func closedEpoch(e *host.Epochs, n uint64) *host.ClosedEpoch {
 }
 
 func (c *catalogue) paidTopic(t *payout.TopicResult, open int, of *payout.Hotkey) paidTopic {
-	out := paidTopic{ID: t.ID, Mode: c.word("payout", string(t.Mode)), Mass: c.number(t.Mass), Prize: t.Mode == payout.WTA}
+	out := paidTopic{ID: t.ID, Mode: c.Word("payout", string(t.Mode)), Mass: c.Number(t.Mass), Prize: t.Mode == payout.WTA}
 	out.Lines = c.topicLines(t, open)
 	found := false
 	for i := range t.Entries {
@@ -126,8 +127,8 @@ func (c *catalogue) paidTopic(t *payout.TopicResult, open int, of *payout.Hotkey
 			break
 		}
 		out.Entries = append(out.Entries, paidEntry{
-			Hotkey: e.Miner.String(), Row: intake.ID(e.Row).String(), Primary: c.number(e.Primary), Prize: c.number(e.Prize),
-			Floor: c.number(e.Floor), Novelty: c.number(e.Novelty), Total: c.number(e.Total()), Lines: c.entryLines(t, e),
+			Hotkey: e.Miner.String(), Row: intake.ID(e.Row).String(), Primary: c.Number(e.Primary), Prize: c.Number(e.Prize),
+			Floor: c.Number(e.Floor), Novelty: c.Number(e.Novelty), Total: c.Number(e.Total()), Lines: c.entryLines(t, e),
 		})
 	}
 	out.None = of != nil && !found

@@ -12,7 +12,6 @@ func frenchTexts() map[string]string {
 		"nav.limits":    "Limites",
 		"footer.what":   "Chaque chiffre vient des routes du plan de contrôle et peut être recalculé à partir d’elles.",
 		"footer.twin":   "Cette page en JSON",
-		"percent":       "%s %%",
 
 		"label.title":       "Comment cet hôte fonctionne",
 		"label.sim":         "scores simulés : rien n’est exécuté",

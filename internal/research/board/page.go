@@ -2,22 +2,17 @@ package board
 
 import (
 	"context"
-	"embed"
 	"errors"
-	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/research/host"
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/payout"
 )
-
-//go:embed templates/*.html
-var templateFiles embed.FS
 
 var (
 	errMissing = errors.New("there is no such page")
@@ -28,17 +23,17 @@ var (
 type page struct {
 	Kind    string
 	Status  int
-	Lang    language
+	Lang    pages.Language
 	Name    string // path below the language's folder
 	Query   string
 	Title   string
-	Twin    string // path of the route with the same content
 	Labels  []label
 	Content any
 
-	depth int // folders between the site's root and the page
+	*catalogue
+	twin  string // path of the route with the same content
+	depth int    // folders between the site's root and the page
 	board *Board
-	words *catalogue
 }
 
 // label says what makes the figures of a page worth less, or where they come from.
@@ -94,20 +89,20 @@ func (q query) text() string {
 	return "?" + v.Encode()
 }
 
-func (b *Board) newPage(l language, kind, name string) *page {
-	return &page{Kind: kind, Status: http.StatusOK, Lang: l, Name: name, board: b, words: b.catalogues[l]}
+func (b *Board) newPage(l pages.Language, kind, name string) *page {
+	return &page{Kind: kind, Status: http.StatusOK, Lang: l, Name: name, board: b, catalogue: b.catalogues[l]}
 }
 
 // notice is a page that says why there is no other.
-func (b *Board) notice(l language, status int, key string) *page {
+func (b *Board) notice(l pages.Language, status int, key string) *page {
 	p := b.newPage(l, "notice", "")
-	p.Status, p.Title, p.Twin = status, p.words.must(key+".title"), "v1/status"
-	p.Content = p.words.must(key)
+	p.Status, p.Title, p.twin = status, p.Must(key+".title"), "v1/status"
+	p.Content = p.Must(key)
 	return p
 }
 
 // build makes the page of a path below a language's folder, or errMissing.
-func (b *Board) build(ctx context.Context, l language, name string, q query) (*page, error) {
+func (b *Board) build(ctx context.Context, l pages.Language, name string, q query) (*page, error) {
 	folder, rest, _ := strings.Cut(name, "/")
 	var p *page
 	var err error
@@ -143,14 +138,14 @@ func (b *Board) build(ctx context.Context, l language, name string, q query) (*p
 	if err != nil {
 		return nil, err
 	}
-	p.Labels = p.words.labels(status)
+	p.Labels = p.labels(status)
 	return p, nil
 }
 
 // labels are on every page.
 func (c *catalogue) labels(s *host.Status) []label {
 	var list []label
-	warn := func(key string, args ...any) { list = append(list, label{c.must(key, args...), true}) }
+	warn := func(key string, args ...any) { list = append(list, label{c.Must(key, args...), true}) }
 	if s.EvalBackend == "sim" || s.ForceSim {
 		warn("label.sim")
 	}
@@ -158,8 +153,8 @@ func (c *catalogue) labels(s *host.Status) []label {
 		warn("label.standin")
 	}
 	if s.Sandbox != nil {
-		if driver := plainLine(s.Sandbox.Driver); isolating(s.Sandbox.Driver) {
-			list = append(list, label{c.must("label.driver", driver), false})
+		if driver := pages.PlainLine(s.Sandbox.Driver); isolating(s.Sandbox.Driver) {
+			list = append(list, label{c.Must("label.driver", driver), false})
 		} else {
 			warn("label.unsandboxed", driver)
 		}
@@ -168,9 +163,9 @@ func (c *catalogue) labels(s *host.Status) []label {
 		warn("label.unsigned")
 	}
 	if !s.Production {
-		list = append(list, label{c.must("label.development"), false})
+		list = append(list, label{c.Must("label.development"), false})
 	}
-	return append(list, label{c.must("label.store", plainLine(s.Store)), false})
+	return append(list, label{c.Must("label.store", pages.PlainLine(s.Store)), false})
 }
 
 // isolating reports whether runs under a driver are stamped sandboxed: true
@@ -180,37 +175,7 @@ func isolating(driver string) bool {
 	return first == "firecracker"
 }
 
-func parseTemplates() (map[string]*template.Template, error) {
-	shared, err := template.New("layout.html").Funcs(template.FuncMap{
-		"pair": func(p *page, item any) paired { return paired{p, item} },
-	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
-	if err != nil {
-		return nil, fmt.Errorf("board: %w", err)
-	}
-	out := map[string]*template.Template{}
-	for _, kind := range []string{"home", "topic", "rows", "row", "epochs", "epoch", "limits", "notice"} {
-		set, err := shared.Clone()
-		if err == nil {
-			_, err = set.ParseFS(templateFiles, "templates/"+kind+".html")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("board: %w", err)
-		}
-		out[kind] = set
-	}
-	return out, nil
-}
-
-// paired is an item for a template that needs the page, too.
-type paired struct {
-	Page *page
-	Item any
-}
-
 // The methods that templates call.
-
-// T is a text of the catalogue.
-func (p *page) T(key string, args ...any) (string, error) { return p.words.text(key, args...) }
 
 // To is the relative link to a path from the site's root.
 func (p *page) To(path string) string {
@@ -224,23 +189,20 @@ func (p *page) To(path string) string {
 // In is the relative link to a page in the same language.
 func (p *page) In(name string) string { return p.To(string(p.Lang) + "/" + name) }
 
+// Home is the relative link to the home page.
+func (p *page) Home() string { return p.In("") }
+
+// Twin is the relative link to the route with the same content.
+func (p *page) Twin() string { return p.To(p.twin) }
+
 // Other is the relative link to the page in another language.
-func (p *page) Other(l language) string { return p.To(string(l) + "/" + p.Name + p.Query) }
+func (p *page) Other(l pages.Language) string { return p.To(string(l) + "/" + p.Name + p.Query) }
 
 // Style and Icon are the files that every page needs.
-func (p *page) Style() string { return p.To(p.board.style.path) }
+func (p *page) Style() string { return p.To(p.board.look.Style.Path) }
 
 // Icon is the mark of the site.
-func (p *page) Icon() string { return p.To(p.board.icon.path) }
+func (p *page) Icon() string { return p.To(p.board.look.Icon.Path) }
 
 // Languages are the languages in the order of the switch.
-func (p *page) Languages() []language { return languages() }
-
-// Safe shows a text of somebody else.
-func (p *page) Safe(s string) string { return plain(s) }
-
-// Line shows it on one line.
-func (p *page) Line(s string) string { return plainLine(s) }
-
-// Number prints a figure in the language's form.
-func (p *page) Number(v any) string { return p.words.number(v) }
+func (p *page) Languages() []pages.Language { return languages() }

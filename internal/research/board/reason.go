@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/research/family"
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/topic"
@@ -23,15 +24,15 @@ func (c *catalogue) reasonOf(row *intake.StoredRow, d *topic.Document) reason {
 	v := &row.Verdict
 	switch row.State {
 	case family.Champion:
-		return reason{Head: c.must("reason.champion")}
+		return reason{Head: c.Must("reason.champion")}
 	case family.AwaitingAdmin:
 		if v.Agent.Family != family.Custom {
-			return reason{Head: c.must("reason.awaiting.harvest")}
+			return reason{Head: c.Must("reason.awaiting.harvest")}
 		}
 		if d == nil {
-			return reason{Head: c.must("reason.awaiting.custom")}
+			return reason{Head: c.Must("reason.awaiting.custom")}
 		}
-		return reason{Head: c.must("reason.awaiting.margin", c.number(v.Harness.CustomValue), c.about(100*d.Metric.EpsilonRel))}
+		return reason{Head: c.Must("reason.awaiting.margin", c.Number(v.Harness.CustomValue), c.About(100*d.Metric.EpsilonRel))}
 	case family.Rejected:
 		out := reason{Head: c.rejected(row)}
 		for _, g := range v.Failed {
@@ -39,7 +40,7 @@ func (c *catalogue) reasonOf(row *intake.StoredRow, d *topic.Document) reason {
 		}
 		return out
 	}
-	return reason{Head: c.word("state", string(row.State))}
+	return reason{Head: c.Word("state", string(row.State))}
 }
 
 // rejected says at which stage a row was rejected.
@@ -47,13 +48,13 @@ func (c *catalogue) rejected(row *intake.StoredRow) string {
 	a := &row.Verdict.Agent
 	switch {
 	case a.Rationale == "pre-eval reject" && a.Contamination:
-		return c.must("reason.overlap")
+		return c.Must("reason.overlap")
 	case a.Rationale == "pre-eval reject":
-		return c.must("reason.undeclared")
+		return c.Must("reason.undeclared")
 	case a.Family == family.Custom && row.ReceiptJSON == nil && strings.HasPrefix(a.Rationale, "anti-cheat "):
-		return c.must("reason.checklist")
+		return c.Must("reason.checklist")
 	case !a.Reproduced:
-		return c.must("reason.failed")
+		return c.Must("reason.failed")
 	}
 	return c.count("reason.gates", len(row.Verdict.Failed))
 }
@@ -75,22 +76,22 @@ func gateFields() map[string][]string {
 func (c *catalogue) gate(g family.Gate) string {
 	names, known := gateFields()[g.Name()]
 	if !known {
-		return plainLine(g.String())
+		return pages.PlainLine(g.String())
 	}
 	var args []any
 	if len(names) > 0 {
 		var outer map[string]map[string]jsontext.Value
 		if json.Unmarshal(g.AppendJSON(nil), &outer) != nil {
-			return plainLine(g.String())
+			return pages.PlainLine(g.String())
 		}
 		for _, name := range names {
 			args = append(args, c.field(outer[g.Name()][name]))
 		}
 	}
-	if code := "integrity." + unquoted(args); g.Name() == "cheat" && c.texts[code] != "" {
-		return c.must(code)
+	if text, known := c.Lookup("integrity." + unquoted(args)); known && g.Name() == "cheat" {
+		return text
 	}
-	return c.must("gate."+g.Name(), args...)
+	return c.Must("gate."+g.Name(), args...)
 }
 
 // unquoted is the only argument when that is a word.
@@ -107,9 +108,9 @@ func unquoted(args []any) string {
 func (c *catalogue) field(v jsontext.Value) string {
 	var word string
 	if json.Unmarshal(v, &word) == nil {
-		return plainLine(word)
+		return pages.PlainLine(word)
 	}
-	return c.decimal(plainLine(string(v)))
+	return c.Decimal(pages.PlainLine(string(v)))
 }
 
 // stamp is what the control plane itself adds to the rationale of a run that ended.

@@ -5,6 +5,7 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/ledger"
 	"github.com/prova-dev/prova/internal/research/topic"
@@ -69,7 +70,7 @@ func (c *catalogue) rowLine(row *intake.StoredRow, d *topic.Document) rowLine {
 	is, known := sandboxed(row)
 	return rowLine{
 		ID: row.ID, Topic: row.TopicID, Hotkey: row.MinerHotkey, Primary: c.primary(row, d),
-		State: string(row.State), Word: c.word("state", string(row.State)), Epoch: row.Epoch,
+		State: string(row.State), Word: c.Word("state", string(row.State)), Epoch: row.Epoch,
 		Reason: c.reasonOf(row, d), Unsandboxed: known && !is,
 	}
 }
@@ -77,18 +78,18 @@ func (c *catalogue) rowLine(row *intake.StoredRow, d *topic.Document) rowLine {
 // primary prints the figure that the topic of a row names.
 func (c *catalogue) primary(row *intake.StoredRow, d *topic.Document) string {
 	if d == nil {
-		return c.number(row.Verdict.Harness.CustomValue)
+		return c.Number(row.Verdict.Harness.CustomValue)
 	}
 	if f, ok := intake.Scored(d).PrimaryOf(row.Verdict.Harness.Metrics); ok {
-		return c.number(f)
+		return c.Number(f)
 	}
-	return c.number(nil)
+	return c.Number(nil)
 }
 
-func (b *Board) rows(ctx context.Context, l language, q query) (*page, error) {
+func (b *Board) rows(ctx context.Context, l pages.Language, q query) (*page, error) {
 	p := b.newPage(l, "rows", "rows")
-	p.Title, p.Twin = p.words.must("rows.title"), "v1/submissions"
-	list, err := b.rowList(ctx, p.words, ledger.RowQuery{}, q)
+	p.Title, p.twin = p.Must("rows.title"), "v1/submissions"
+	list, err := b.rowList(ctx, p.catalogue, ledger.RowQuery{}, q)
 	p.Content = list
 	return p, err
 }
@@ -110,16 +111,16 @@ type rowContent struct {
 // fact is a member of a receipt.
 type fact struct{ Name, Value string }
 
-func (b *Board) row(ctx context.Context, l language, id string) (*page, error) {
+func (b *Board) row(ctx context.Context, l pages.Language, id string) (*page, error) {
 	row, err := b.o.Host.Row(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	p := b.newPage(l, "row", "rows/"+row.ID)
-	c, d := p.words, b.document(row.TopicID)
-	p.Title, p.Twin = row.ID, "v1/submissions/"+row.ID
+	c, d := p.catalogue, b.document(row.TopicID)
+	p.Title, p.twin = row.ID, "v1/submissions/"+row.ID
 	content := rowContent{
-		rowLine: c.rowLine(row, d), Row: row, Declared: c.number(row.DeclaredFLOPs), Used: c.number(row.Verdict.Agent.FlopsUsed),
+		rowLine: c.rowLine(row, d), Row: row, Declared: c.Number(row.DeclaredFLOPs), Used: c.Number(row.Verdict.Agent.FlopsUsed),
 		Receipt: receipt(row), Hashes: len(row.Manifest.TrainContentHashes),
 	}
 	const most = 50
@@ -131,9 +132,9 @@ func (b *Board) row(ctx context.Context, l language, id string) (*page, error) {
 		content.Closed = content.Closed || e.Epoch == row.Epoch
 	}
 	if is, known := sandboxed(row); known {
-		content.Sandboxed = c.must("sandboxed.no")
+		content.Sandboxed = c.Must("sandboxed.no")
 		if is {
-			content.Sandboxed = c.must("sandboxed.yes")
+			content.Sandboxed = c.Must("sandboxed.yes")
 		}
 		content.Artefact = content.Closed
 	}
@@ -160,7 +161,7 @@ func receipt(row *intake.StoredRow) []fact {
 		if json.Unmarshal(v, &s) != nil {
 			s = string(v)
 		}
-		list = append(list, fact{name, plainLine(s)})
+		list = append(list, fact{name, pages.PlainLine(s)})
 	}
 	return list
 }

@@ -2,8 +2,8 @@ package board
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/research/host"
 	"github.com/prova-dev/prova/internal/research/ledger"
 	"github.com/prova-dev/prova/internal/research/topic"
@@ -33,7 +33,7 @@ func (c *catalogue) crown(p *ledger.Promotion) *crown {
 	if p == nil {
 		return nil
 	}
-	out := &crown{Row: p.SubmissionID, At: c.instant(p.CreatedAt), Primary: p.Primary, Bar: p.Bar, Epoch: p.Epoch}
+	out := &crown{Row: p.SubmissionID, At: c.Instant(p.CreatedAt), Primary: p.Primary, Bar: p.Bar, Epoch: p.Epoch}
 	if p.PreviousBest != nil {
 		out.Displaced = *p.PreviousBest
 	}
@@ -43,7 +43,7 @@ func (c *catalogue) crown(p *ledger.Promotion) *crown {
 func (b *Board) topicLine(ctx context.Context, c *catalogue, d *topic.Document) (topicLine, error) {
 	line := topicLine{
 		ID: d.ID, Statement: d.Statement, Metric: c.metric(d),
-		Direction: c.must("direction." + string(d.Metric.Direction)), Payout: c.word("payout", string(d.PayoutMode)),
+		Direction: c.Must("direction." + string(d.Metric.Direction)), Payout: c.Word("payout", string(d.PayoutMode)),
 	}
 	var best *ledger.Promotion
 	var err error
@@ -66,9 +66,9 @@ func (b *Board) topicLine(ctx context.Context, c *catalogue, d *topic.Document) 
 
 // metric names what a topic measures.
 func (c *catalogue) metric(d *topic.Document) string {
-	name := plainLine(d.Metric.Primary)
+	name := pages.PlainLine(d.Metric.Primary)
 	if d.Metric.Unit != "" {
-		name += " (" + plainLine(d.Metric.Unit) + ")"
+		name += " (" + pages.PlainLine(d.Metric.Unit) + ")"
 	}
 	return name
 }
@@ -76,17 +76,17 @@ func (c *catalogue) metric(d *topic.Document) string {
 // need says in words what a run must reach to pass, and to be crowned (R§12.3, R§17).
 func (c *catalogue) need(d *topic.Document, sealed, bar *float64) string {
 	if sealed == nil && bar == nil {
-		return c.must("need.unknown")
+		return c.Must("need.unknown")
 	}
 	switch {
 	case d.Metric.Family == topic.NLL && sealed != nil:
-		return c.must("need.nll", c.about(*sealed-d.EpsilonNLL), c.number(d.EpsilonNLL))
+		return c.Must("need.nll", c.About(*sealed-d.EpsilonNLL), c.Number(d.EpsilonNLL))
 	case d.Metric.Family == topic.Custom && bar != nil:
-		return c.must("need.crown."+string(d.Metric.Direction), c.about(beyond(d, *bar)), c.about(100*d.Metric.EpsilonRel))
+		return c.Must("need.crown."+string(d.Metric.Direction), c.About(beyond(d, *bar)), c.About(100*d.Metric.EpsilonRel))
 	case sealed != nil:
-		return c.must("need.pass."+string(d.Metric.Direction), c.about(beyond(d, *sealed)), c.about(100*d.Metric.EpsilonRel))
+		return c.Must("need.pass."+string(d.Metric.Direction), c.About(beyond(d, *sealed)), c.About(100*d.Metric.EpsilonRel))
 	}
-	return c.must("need.unknown")
+	return c.Must("need.unknown")
 }
 
 // beyond is a value bettered by the margin of a topic.
@@ -105,16 +105,16 @@ type homeContent struct {
 	Running      int
 }
 
-func (b *Board) home(ctx context.Context, l language) (*page, error) {
+func (b *Board) home(ctx context.Context, l pages.Language) (*page, error) {
 	p := b.newPage(l, "home", "")
-	p.Title, p.Twin = p.words.must("home.title"), "v1/proof/topics"
+	p.Title, p.twin = p.Must("home.title"), "v1/proof/topics"
 	status, err := b.o.Host.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
 	content := homeContent{Epoch: status.Epoch, Queued: status.Queued, Running: status.Running}
 	if status.EpochClosesAt != nil {
-		content.ClosesAt = p.words.instant(*status.EpochClosesAt)
+		content.ClosesAt = p.Instant(*status.EpochClosesAt)
 	}
 	for of, list := range map[string]*[]topicLine{"open": &content.Open, "closed": &content.Closed} {
 		documents, err := b.o.Host.Topics(of)
@@ -122,7 +122,7 @@ func (b *Board) home(ctx context.Context, l language) (*page, error) {
 			return nil, err
 		}
 		for _, d := range documents {
-			line, err := b.topicLine(ctx, p.words, d)
+			line, err := b.topicLine(ctx, p.catalogue, d)
 			if err != nil {
 				return nil, err
 			}
@@ -152,17 +152,17 @@ type topicContent struct {
 	NeedsIsolation bool
 }
 
-func (b *Board) topic(ctx context.Context, l language, id string, q query) (*page, error) {
+func (b *Board) topic(ctx context.Context, l pages.Language, id string, q query) (*page, error) {
 	d, err := b.o.Host.Topic(id)
 	if err != nil {
 		return nil, err
 	}
 	p := b.newPage(l, "topic", "topics/"+d.ID)
-	c := p.words
-	p.Title, p.Twin = d.ID, "v1/proof/topics/"+d.ID
+	c := p.catalogue
+	p.Title, p.twin = d.ID, "v1/proof/topics/"+d.ID
 	content := topicContent{
-		Document: d, State: c.word("status", string(d.Status)), Family: c.word("family", string(d.Metric.Family)),
-		Budget: c.number(d.FLOPsBudget), Window: c.window(d), NeedsIsolation: d.Constraints.FirecrackerRequired,
+		Document: d, State: c.Word("status", string(d.Status)), Family: c.Word("family", string(d.Metric.Family)),
+		Budget: c.Number(d.FLOPsBudget), Window: c.window(d), NeedsIsolation: d.Constraints.FirecrackerRequired,
 	}
 	if content.topicLine, err = b.topicLine(ctx, c, d); err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (b *Board) topic(ctx context.Context, l language, id string, q query) (*pag
 	if n := len(rules); n > 0 {
 		newest := rules[n-1]
 		content.RulesVersion, content.Rules, content.Earlier = newest.Version, newest.Rules, n-1
-		content.RulesSource = c.word("source", string(newest.Source))
+		content.RulesSource = c.Word("source", string(newest.Source))
 	}
 	crowns, err := b.o.Host.Promotions(ctx, d.ID)
 	if err != nil {
@@ -203,20 +203,7 @@ func (b *Board) topic(ctx context.Context, l language, id string, q query) (*pag
 // window says in which epochs a topic takes submissions.
 func (c *catalogue) window(d *topic.Document) string {
 	if d.ValidUntilEpoch == nil {
-		return c.must("window.from", c.number(d.ValidFromEpoch))
+		return c.Must("window.from", c.Number(d.ValidFromEpoch))
 	}
-	return c.must("window.both", c.number(d.ValidFromEpoch), c.number(*d.ValidUntilEpoch))
-}
-
-// bps prints basis points as a percentage.
-func (c *catalogue) bps(n uint64) string {
-	const whole = 100
-	text := fmt.Sprintf("%d.%02d", n/whole, n%whole)
-	for text[len(text)-1] == '0' {
-		text = text[:len(text)-1]
-	}
-	if text[len(text)-1] == '.' {
-		text = text[:len(text)-1]
-	}
-	return c.must("percent", c.decimal(text))
+	return c.Must("window.both", c.Number(d.ValidFromEpoch), c.Number(*d.ValidUntilEpoch))
 }
