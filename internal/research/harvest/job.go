@@ -1,9 +1,6 @@
 package harvest
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json/v2"
 	"fmt"
 	"regexp"
 
@@ -136,28 +133,11 @@ func (j *job) judge(document []byte) (intake.Result, error) {
 		Topic: intake.Scored(d), Sealed: sealed(s.Topic), Agent: doc.Agent, Harness: doc.Harness,
 		Fingerprints: j.outcome.Fingerprints,
 	})
-	receipt, err := j.receipt(doc.Harness)
+	receipt, err := family.NewReceipt("lium", j.pod, j.imageSum, j.digest, doc.Harness).JSON()
 	if err != nil {
-		return intake.Result{}, j.refuse("receipt", err.Error())
+		return intake.Result{}, j.refuse("receipt", "the receipt cannot be written: "+err.Error())
 	}
 	return intake.Result{Verdict: verdict, Receipt: &receipt}, nil
-}
-
-// receipt is the receipt of a run whose pod is gone (R§10).
-func (j *job) receipt(harness family.Harness) (string, error) {
-	sum := sha256.Sum256(harness.AppendJSON(nil))
-	text, err := json.Marshal(struct {
-		Provider            string `json:"provider"`
-		PodID               string `json:"pod_id"`
-		ImageDigest         string `json:"image_digest"`
-		SubmissionHash      string `json:"submission_hash"`
-		MetricsHash         string `json:"metrics_hash"`
-		TerminationVerified bool   `json:"termination_verified"`
-	}{"lium", j.pod, j.imageSum, j.digest, hex.EncodeToString(sum[:]), true})
-	if err != nil {
-		return "", fmt.Errorf("the receipt cannot be written: %w", err)
-	}
-	return string(text), nil
 }
 
 // sealed are the figures of the recorded baseline.

@@ -1,10 +1,6 @@
 package host
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json/v2"
-
 	"github.com/prova-dev/prova/internal/research/baseline"
 	"github.com/prova-dev/prova/internal/research/family"
 	"github.com/prova-dev/prova/internal/research/intake"
@@ -23,7 +19,8 @@ func simulate(o *intake.Outcome, imageDigest string, registered bool) (intake.Re
 	if err := doc.Bind(about); err != nil {
 		return intake.Result{}, err
 	}
-	receipt, err := simReceipt(s.Digest, imageDigest, doc.Harness)
+	// Nothing was rented, so nothing is left to be terminated.
+	receipt, err := family.NewReceipt("sim", "proof-"+s.Digest[:8], imageDigest, s.Digest, doc.Harness).JSON()
 	if err != nil {
 		return intake.Result{}, err
 	}
@@ -31,21 +28,6 @@ func simulate(o *intake.Outcome, imageDigest string, registered bool) (intake.Re
 		Topic: scored, Sealed: sealed, Agent: doc.Agent, Harness: doc.Harness, Registered: registered,
 	})
 	return intake.Result{Verdict: verdict, Receipt: &receipt}, nil
-}
-
-// simReceipt is the receipt of a row of the sim backend (R§10). Nothing was rented,
-// so nothing is left to be terminated.
-func simReceipt(digest, imageDigest string, h family.Harness) (string, error) {
-	sum := sha256.Sum256(h.AppendJSON(nil))
-	text, err := json.Marshal(struct {
-		Provider            string `json:"provider"`
-		PodID               string `json:"pod_id"`
-		ImageDigest         string `json:"image_digest"`
-		SubmissionHash      string `json:"submission_hash"`
-		MetricsHash         string `json:"metrics_hash"`
-		TerminationVerified bool   `json:"termination_verified"`
-	}{"sim", "proof-" + digest[:8], imageDigest, digest, hex.EncodeToString(sum[:]), true})
-	return string(text), err
 }
 
 // figures are the sealed figures of a topic as scoring reads them.
