@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,11 @@ type Options struct {
 	// store; 0 is a second. A beat of a run that is older than Stale has lost its
 	// worker; 0 is a minute.
 	Poll, Stale time.Duration
+
+	// Patience is how long an orchestrator of topic VMs may be away before runs of
+	// custom topics that come to their turn are refused; 0 refuses them at once.
+	// Without it a restart of the agent costs the whole queue.
+	Patience time.Duration
 }
 
 // Harvest scores the topics of the nll and throughput families. *harvest.Harvest is
@@ -74,6 +80,7 @@ type Host struct {
 	runs               *runs
 	closed             *closedEpochs
 	setups             *setups
+	long               chan struct{} // places of those that read a long body
 }
 
 // Error is the answer to a use case that was refused. Its text is safe to show.
@@ -116,6 +123,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		runs:      newRuns(),
 		closed:    newClosedEpochs(),
 		setups:    newSetups(),
+		long:      make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	if err := h.closed.load(ctx, o.Ledger); err != nil {
 		return nil, err

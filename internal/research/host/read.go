@@ -83,7 +83,7 @@ func (h *Host) Bar(ctx context.Context, id string) (sealed, bar *float64, best *
 	return sealed, family.Bar(family.Direction(d.Metric.Direction), sealed, reigning), best, nil
 }
 
-// mostRows is how many rows one page has.
+// mostRows is how many rows one page has at most; one with long manifests has fewer.
 const mostRows = 200
 
 // RowPage is one page of rows, newest first.
@@ -97,16 +97,13 @@ func (h *Host) Rows(ctx context.Context, q ledger.RowQuery) (*RowPage, error) {
 	if q.Limit <= 0 || q.Limit > mostRows {
 		q.Limit = mostRows
 	}
-	wanted := q.Limit
-	q.Limit++
-	rows, err := h.o.Ledger.Rows(ctx, q)
+	rows, more, err := h.o.Ledger.Rows(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	page := &RowPage{Items: []*intake.StoredRow{}}
-	if len(rows) > wanted {
-		rows = rows[:wanted]
-		page.Next = &rows[wanted-1].ID
+	if more {
+		page.Next = &rows[len(rows)-1].ID
 	}
 	for _, row := range rows {
 		page.Items = append(page.Items, h.public(row))

@@ -42,7 +42,10 @@ func (h *Host) Submit(ctx context.Context, sent Sent) (*Reply, error) {
 	for again := 0; ; again++ {
 		s := h.view()
 		facts := &intake.Facts{AddressLimited: !allowed, ContentType: sent.ContentType, Body: sent.Body, Host: s.host}
-		submission, refusal := intake.Before(facts)
+		submission, refusal, err := h.before(ctx, facts)
+		if err != nil {
+			return nil, err
+		}
 		if refusal != nil {
 			return h.refuse(ctx, refusal, "", wait)
 		}
@@ -60,6 +63,25 @@ func (h *Host) Submit(ctx context.Context, sent Sent) (*Reply, error) {
 			return h.refuse(ctx, noEpoch("the epoch of this host is closed"), submission.Digest, 0)
 		}
 	}
+}
+
+// longBody is the length in bytes from which a body waits for its turn to be read.
+const longBody = 64 << 10
+
+// before walks the first half of the gate. A long body takes up to thirty times its
+// length while it is read, so only as many are read at a time as there are
+// processors; short ones pass them by.
+func (h *Host) before(ctx context.Context, facts *intake.Facts) (*intake.Submission, *intake.Refusal, error) {
+	if len(facts.Body) >= longBody && !facts.AddressLimited {
+		select {
+		case h.long <- struct{}{}:
+			defer func() { <-h.long }()
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+	s, refusal := intake.Before(facts)
+	return s, refusal, nil
 }
 
 // noEpoch refuses a submission that belongs to no epoch.
@@ -159,14 +181,14 @@ func (h *Host) look(ctx context.Context, digest string, flight ledger.FlightID) 
 		}
 		return &ending{flight: flight, refusal: &intake.Refusal{Name: "run", Status: f.Status, Text: f.Text}}, nil
 	}
-	rows, err := h.o.Ledger.RowsByDigest(ctx, digest)
+	row, err := h.o.Ledger.RowByDigest(ctx, digest)
 	if err != nil {
 		return nil, err
 	}
-	if len(rows) == 0 {
+	if row == nil {
 		return &ending{flight: flight, refusal: &intake.Refusal{Name: "run", Status: unavailable, Text: "the run ended without a row; submit again"}}, nil
 	}
-	return &ending{flight: flight, row: rows[0]}, nil
+	return &ending{flight: flight, row: row}, nil
 }
 
 func (h *Host) ended(ctx context.Context, digest string, e ending) (*Reply, error) {
@@ -231,14 +253,14 @@ func (h *Host) ByDigest(ctx context.Context, digest string) (*Reply, error) {
 		return nil, err
 	}
 	if f == nil {
-		rows, err := h.o.Ledger.RowsByDigest(ctx, digest)
+		row, err := h.o.Ledger.RowByDigest(ctx, digest)
 		if err != nil {
 			return nil, err
 		}
-		if len(rows) == 0 {
+		if row == nil {
 			return nil, refusef(notFound, "not_found")
 		}
-		return h.answer(ok, rows[0])
+		return h.answer(ok, row)
 	}
 	p := Progress{SubmissionDigest: digest, State: string(f.State)}
 	switch f.State {

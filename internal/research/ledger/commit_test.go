@@ -181,7 +181,7 @@ func TestSection11Point4RowsAreListedByTopicMinerAndPage(t *testing.T) {
 			stored = append(stored, c.Row)
 		}
 		ids := func(q RowQuery) (got []int) {
-			rows, err := f.Rows(ctx, q)
+			rows, _, err := f.Rows(ctx, q)
 			require.NoError(t, err)
 			for _, r := range rows {
 				id, err := intake.ParseID(r.ID)
@@ -200,7 +200,7 @@ func TestSection11Point4RowsAreListedByTopicMinerAndPage(t *testing.T) {
 		require.Empty(t, ids(RowQuery{Before: ptr(intake.ID(0))}))
 		require.Empty(t, ids(RowQuery{Topic: "' OR 1=1 --"}))
 		require.Equal(t, []int{3, 2, 1, 0}, ids(RowQuery{Limit: MaxRows + 1}))
-		_, err := f.Rows(ctx, RowQuery{Before: ptr(intake.ID(math.MaxUint64))})
+		_, _, err := f.Rows(ctx, RowQuery{Before: ptr(intake.ID(math.MaxUint64))})
 		require.Error(t, err)
 	})
 }
@@ -276,4 +276,53 @@ func TestDecision3PayoutReplaysFromTheLedger(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(a), string(b))
 	})
+}
+
+func TestAListOfRowsWithLongManifestsHasFewerRowsAndSaysSo(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		for i, entries := range []int{1, 20_000, 20_000, 1, 1} { // 20000 entries are 600 kB
+			s := submission("topic-a", i, i)
+			s.Request.Manifest.DatasetIDs = make([]string, entries)
+			for n := range s.Request.Manifest.DatasetIDs {
+				s.Request.Manifest.DatasetIDs[n] = "a data set with a long name"
+			}
+			f.admit(t, s, intake.Reject, options())
+		}
+		var pages [][]string
+		for q := (RowQuery{Topic: "topic-a"}); ; {
+			rows, more, err := f.Rows(ctx, q)
+			require.NoError(t, err)
+			var ids []string
+			for _, r := range rows {
+				ids = append(ids, r.ID[len(r.ID)-1:])
+			}
+			pages = append(pages, ids)
+			if !more {
+				break
+			}
+			last, err := intake.ParseID(rows[len(rows)-1].ID)
+			require.NoError(t, err)
+			q.Before = &last
+		}
+		require.Equal(t, [][]string{{"4", "3", "2"}, {"1", "0"}}, pages)
+		rows, more, err := f.Rows(ctx, RowQuery{Limit: 2})
+		require.NoError(t, err)
+		require.Len(t, rows, 2)
+		require.True(t, more, "a limit leaves more")
+		rows, more, err = f.Rows(ctx, RowQuery{Limit: 5, Hotkey: hash("miner", 1)})
+		require.NoError(t, err)
+		require.Len(t, rows, 1, "a row that is longer than a list is a list")
+		require.False(t, more)
+	})
+}
+
+func TestFittingTakesOneRowAtLeastAndNoMoreThanTheLimit(t *testing.T) {
+	long := sized{bytes: MaxRowBytes + 1}
+	short := sized{bytes: 10}
+	require.Equal(t, 1, fitting([]sized{long, short}, 9))
+	require.Equal(t, 1, fitting([]sized{short, long}, 9))
+	require.Equal(t, 2, fitting([]sized{short, short, short}, 2))
+	require.Equal(t, 3, fitting([]sized{short, short, short}, 3))
+	require.Equal(t, 1, fitting([]sized{long}, 1))
 }

@@ -27,8 +27,13 @@ type RowQuery struct {
 	Limit         int        // at most MaxRows, and that many when it is not positive
 }
 
-// MaxRows is the longest list of rows that one query returns.
-const MaxRows = 500
+// MaxRows is the longest list of rows that one query returns, and MaxRowBytes what
+// its documents hold together: a row has a manifest of up to 2 MB, which takes many
+// times its length once it is read. A list has one row at least.
+const (
+	MaxRows     = 500
+	MaxRowBytes = 1 << 20
+)
 
 // ReserveRow returns an id that no row has had and no caller was given, from 0
 // upward. The reservation is durable before it returns; an id that is not used
@@ -131,9 +136,10 @@ func readRow(s scanner) (*intake.StoredRow, error) {
 	return intake.ParseRow(document)
 }
 
-// Rows returns rows by descending id.
-func (l *Ledger) Rows(ctx context.Context, q RowQuery) ([]*intake.StoredRow, error) {
-	var where []string
+// Rows returns rows by descending id, and whether more of them are selected beyond
+// the last one, because of the limit or of [MaxRowBytes].
+func (l *Ledger) Rows(ctx context.Context, q RowQuery) (rows []*intake.StoredRow, more bool, err error) {
+	where := []string{"TRUE"}
 	var args []any
 	filter := func(column string, value any) {
 		args = append(args, value)
@@ -148,26 +154,47 @@ func (l *Ledger) Rows(ctx context.Context, q RowQuery) ([]*intake.StoredRow, err
 	if q.Before != nil {
 		before, err := asBigint("row", uint64(*q.Before))
 		if err != nil {
-			return nil, in("rows", err)
+			return nil, false, in("rows", err)
 		}
 		filter("id <", before)
-	}
-	query := "SELECT document FROM proof_submission "
-	if len(where) > 0 {
-		query += "WHERE " + strings.Join(where, " AND ")
 	}
 	if q.Limit <= 0 || q.Limit > MaxRows {
 		q.Limit = MaxRows
 	}
-	rows, err := list(ctx, l.db.Reader(), readRow, fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", query, q.Limit), args...)
-	return rows, in("rows", err)
+	// Both databases know the length of a document without reading it.
+	sizes, err := list(ctx, l.db.Reader(), func(s scanner) (r sized, err error) { return r, s.Scan(&r.id, &r.bytes) },
+		fmt.Sprintf("SELECT id, length(document) FROM proof_submission WHERE %s ORDER BY id DESC LIMIT %d", strings.Join(where, " AND "), q.Limit+1), args...)
+	if err != nil || len(sizes) == 0 {
+		return nil, false, in("rows", err)
+	}
+	n := fitting(sizes, q.Limit)
+	filter("id >=", sizes[n-1].id)
+	rows, err = list(ctx, l.db.Reader(), readRow,
+		fmt.Sprintf("SELECT document FROM proof_submission WHERE %s ORDER BY id DESC LIMIT %d", strings.Join(where, " AND "), n), args...)
+	return rows, n < len(sizes), in("rows", err)
 }
 
-// RowsByDigest returns the rows of a submission digest, newest first, at most
-// MaxRows.
-func (l *Ledger) RowsByDigest(ctx context.Context, digest string) ([]*intake.StoredRow, error) {
-	rows, err := list(ctx, l.db.Reader(), readRow, fmt.Sprintf(`SELECT document FROM proof_submission WHERE submission_digest = $1 ORDER BY id DESC LIMIT %d`, MaxRows), digest)
-	return rows, in("rows", err)
+// sized is a row and the length of its document.
+type sized struct{ id, bytes int64 }
+
+// fitting is how many of the first rows one list takes.
+func fitting(rows []sized, limit int) int {
+	total := int64(0)
+	for n, r := range rows {
+		if total += r.bytes; n == limit || n > 0 && total > MaxRowBytes {
+			return n
+		}
+	}
+	return len(rows)
+}
+
+// RowByDigest returns the newest row of a submission digest, nil when it has none.
+func (l *Ledger) RowByDigest(ctx context.Context, digest string) (*intake.StoredRow, error) {
+	row, err := one(ctx, l.db.Reader(), readRow, `SELECT document FROM proof_submission WHERE submission_digest = $1 ORDER BY id DESC LIMIT 1`, digest)
+	if err != nil || row == nil {
+		return nil, in("row of a digest", err)
+	}
+	return *row, nil
 }
 
 // Artefact is the zip of a row of a custom topic.

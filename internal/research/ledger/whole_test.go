@@ -25,7 +25,7 @@ func wholeness(t testing.TB, l *Ledger) {
 	count("rows with two nonces", `SELECT COUNT(*) FROM (SELECT row_id FROM proof_nonce WHERE state = 'burned' GROUP BY row_id HAVING COUNT(*) > 1) x`)
 	count("hotkeys with two flights", `SELECT COUNT(*) FROM (SELECT miner_hotkey FROM proof_flight WHERE state IN ('queued', 'running') GROUP BY miner_hotkey HAVING COUNT(*) > 1) x`)
 
-	rows, err := l.Rows(t.Context(), RowQuery{})
+	rows, _, err := l.Rows(t.Context(), RowQuery{})
 	require.NoError(t, err)
 	require.Less(t, len(rows), MaxRows, "all rows are looked at")
 	champions, runs := map[string][]string{}, 0

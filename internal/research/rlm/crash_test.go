@@ -148,7 +148,7 @@ func TestDecision9KilledAtEachWriteOfAnEvaluation(t *testing.T) {
 			left, err := w.root.Leftovers()
 			require.NoError(t, err)
 			require.Empty(t, left, point)
-			rows, err := w.ledger.Rows(t.Context(), ledger.RowQuery{Topic: w.doc.ID})
+			rows, _, err := w.ledger.Rows(t.Context(), ledger.RowQuery{Topic: w.doc.ID})
 			require.NoError(t, err)
 			row := rows[0]
 			if len(rows) == 1 {

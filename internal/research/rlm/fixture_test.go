@@ -299,7 +299,7 @@ func refused(t testing.TB, err error, status int) *intake.Refusal {
 
 func (w *world) rows(t testing.TB) []*intake.StoredRow {
 	t.Helper()
-	rows, err := w.ledger.Rows(t.Context(), ledger.RowQuery{Topic: w.id})
+	rows, _, err := w.ledger.Rows(t.Context(), ledger.RowQuery{Topic: w.id})
 	require.NoError(t, err)
 	return rows
 }
