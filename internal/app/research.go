@@ -33,6 +33,10 @@ import (
 	"github.com/prova-dev/prova/internal/sandbox/wire"
 )
 
+// patience is how long a host agent may be away, to be restarted or upgraded, before
+// it costs the submissions that are in the queue.
+const patience = 2 * time.Minute
+
 // ControlPlane is a running control plane of the research challenge.
 type ControlPlane struct {
 	// Addr is the address listened on and URL how this machine reaches it.
@@ -145,7 +149,7 @@ func (p *ControlPlane) build(ctx context.Context, c *Config) (http.Handler, erro
 			AddressPerMinute: p.config.AddressPerMinute, HotkeyPerHour: p.config.HotkeyPerHour,
 		},
 		Store: p.db.Dialect(), LeafKey: p.leafKey(ctx, c), Holder: holder,
-		Now: time.Now, Rand: rand.Reader, Log: p.logger,
+		Now: time.Now, Rand: rand.Reader, Log: p.logger, Patience: patience,
 	}
 	if o.Epochs, err = p.config.epochs(); err != nil {
 		return nil, err

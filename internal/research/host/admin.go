@@ -20,6 +20,7 @@ import (
 // topic ended. What they did is in the ledger.
 type setups struct {
 	health atomic.Pointer[wire.Health] // of the orchestrator, when it last answered
+	since  atomic.Pointer[time.Time]   // its first silence after that; nil while it answers
 
 	mu      sync.Mutex
 	life    context.Context // ends with the host; nil before it runs
@@ -37,6 +38,24 @@ func (s *setups) begin(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.life = ctx
+}
+
+// heard remembers whether the orchestrator answered.
+func (s *setups) heard(answered bool, now time.Time) {
+	if answered {
+		s.since.Store(nil)
+		return
+	}
+	s.since.CompareAndSwap(nil, &now)
+}
+
+// away is how long the orchestrator has not answered.
+func (s *setups) away(now time.Time) time.Duration {
+	since := s.since.Load()
+	if since == nil {
+		return 0
+	}
+	return now.Sub(*since)
 }
 
 func (s *setups) wait() { s.work.Wait() }
@@ -127,6 +146,10 @@ func (h *Host) Setup(ctx context.Context, id string, owner Approval) (*SetupStar
 
 // setup returns why a ceremony did not reach its end, empty when it did.
 func (h *Host) setup(ctx context.Context, id string, owner Approval) string {
+	if fault := h.driverNow(ctx); fault != "" && owner.Approve {
+		h.o.Log.WarnContext(ctx, "setup stopped", "topic", id, "why", fault)
+		return fault
+	}
 	result, err := h.o.Engine.Setup(ctx, id, owner)
 	if err == nil {
 		h.o.Log.InfoContext(ctx, "setup measured the baseline", "topic", id, "rules_version", result.RulesVersion)
@@ -270,6 +293,9 @@ func (h *Host) probe(ctx context.Context) (*wire.Health, error) {
 	health, err := h.o.Engine.Probe(ctx)
 	if err == nil {
 		h.setups.health.Store(health)
+	}
+	if ctx.Err() == nil { // a question that was taken back says nothing of who was asked
+		h.setups.heard(err == nil, h.o.Now())
 	}
 	return health, err
 }

@@ -94,6 +94,23 @@ func (h *Host) driverFault() string {
 	return ""
 }
 
+// driverNow is driverFault for work that is about to begin: a production host asks
+// the orchestrator first, since another one may have taken its place, and begins
+// nothing on one that does not say what it is.
+func (h *Host) driverNow(ctx context.Context) string {
+	if !h.o.Production {
+		return ""
+	}
+	health, err := h.probe(ctx)
+	switch {
+	case err != nil:
+		return "backend: " + h.safe(err.Error())
+	case health == nil:
+		return "the topic-VM orchestrator does not say what its driver is; a production host refuses it"
+	}
+	return h.driverFault()
+}
+
 // registered says whether a custom id has a runner on this host.
 func (h *Host) registered() func(string) bool {
 	if h.o.Engine == nil {

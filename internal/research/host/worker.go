@@ -41,7 +41,7 @@ func (h *Host) Run(ctx context.Context) error {
 		}
 	}
 	if h.o.Engine != nil && h.o.Production {
-		if _, err := h.probe(ctx); err != nil { // before a run meets a driver that is refused
+		if _, err := h.probe(ctx); err != nil { // before the gate lets a run pass
 			h.o.Log.WarnContext(ctx, "the orchestrator of the topic VMs does not answer", "error", h.safe(err.Error()))
 		}
 	}
@@ -264,7 +264,8 @@ func (h *Host) evaluate(ctx context.Context, f *ledger.Flight, progress func(str
 		}
 		return h.persist(ctx, o, f, res)
 	case custom && h.o.Engine != nil:
-		if fault := h.driverFault(); fault != "" {
+		h.await(ctx, progress)
+		if fault := h.driverNow(ctx); fault != "" {
 			return nil, &intake.Refusal{Row: "16", Name: "scorer_ready", Status: unavailable, Text: fault}
 		}
 		return h.o.Engine.Evaluate(ctx, o, rlm.Flight{ID: f.ID, Holder: h.o.Holder}, progress)
@@ -276,6 +277,34 @@ func (h *Host) evaluate(ctx context.Context, f *ledger.Flight, progress func(str
 		return h.persist(ctx, o, f, res)
 	}
 	return nil, &intake.Refusal{Name: "live_scorer", Status: unavailable, Text: intake.NoLiveScorer}
+}
+
+// phaseAway is the phase of a run whose orchestrator does not answer.
+const phaseAway = "waiting for the sandbox"
+
+// await returns when the orchestrator answers, or has been away for too long, or ctx
+// has ended. Nothing was begun yet, so nothing is lost by waiting.
+func (h *Host) await(ctx context.Context, progress func(string)) {
+	if h.o.Patience <= 0 {
+		return
+	}
+	poll := time.NewTicker(h.o.Poll)
+	defer poll.Stop()
+	for told := false; ; told = true {
+		_, err := h.probe(ctx)
+		if err == nil || ctx.Err() != nil || h.setups.away(h.o.Now()) >= h.o.Patience {
+			return
+		}
+		if !told {
+			h.o.Log.WarnContext(ctx, "a run waits for the orchestrator of the topic VMs", "error", h.safe(err.Error()))
+			progress(phaseAway)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+		}
+	}
 }
 
 // persist stores a row that no engine stores. What was measured is stored even if
