@@ -29,7 +29,8 @@ const (
 type submitFlags struct {
 	remoteFlags
 	topicID, key        string
-	uri, serve, public  string
+	uri, serve, s3      string
+	public              string
 	claim, architecture string
 	flops               uint64
 	hashes, datasets    []string
@@ -48,9 +49,19 @@ func newSubmitCmd(env *Env) *cobra.Command {
 		Long: `Pack a recipe, sign its digest with the hotkey and send it to a topic. A folder is
 packed as one canonical tar; a tar is sent as it is, byte for byte.
 
-The host fetches the tar itself: from --uri, where you have put it, or from this
-process with --serve, which then stays until the run has ended. The digest is that
-of the exact file that is served: a tar that was made again is another one.
+The host fetches the tar itself: from --uri, where you have put it, from S3-compatible
+storage to which --s3 uploads it, or from this process with --serve, which then stays
+until the run has ended. The digest is that of the exact file that is served: a tar
+that was made again is another one.
+
+--s3 s3://BUCKET/PREFIX takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, with temporary
+credentials AWS_SESSION_TOKEN, and AWS_REGION or, for other storage than AWS,
+AWS_ENDPOINT_URL. The tar is written once, as PREFIX/DIGEST.tar; what is there already
+is checked. The host gets a presigned address that holds 7 days, the longest there is,
+and with temporary credentials no longer than they do. Like any address of a submission
+it becomes public with the row when the epoch has closed, and it names the access key
+(with temporary credentials their token too), never a secret key. With --public-url BASE
+it gets BASE/DIGEST.tar in its place, which must serve what is at PREFIX.
 
 Nothing is sent without a manifest (--hash, --dataset): a host rejects a submission
 that declares no training data. Topic and budget are checked first.
@@ -64,7 +75,8 @@ Exit status: 0 the run passed, or without --wait the submission was taken;
 its end is not known yet: run the same command again; 64 wrong usage; 1 any other
 fault on this side.`,
 		Example: `  prova submit --topic my-topic --key ~/proof/miner.key --uri https://miner.example/recipe.tar --claim "error 0.12" --flops 1000000000 --dataset my-mix-v0 --wait recipe.tar
-  prova submit --topic my-topic --key ~/proof/miner.key --serve 127.0.0.1:9000 --claim "error 0.12" --flops 1000000000 --dataset my-mix-v0 ./recipe`,
+  prova submit --topic my-topic --key ~/proof/miner.key --serve 127.0.0.1:9000 --claim "error 0.12" --flops 1000000000 --dataset my-mix-v0 ./recipe
+  prova submit --topic my-topic --key ~/proof/miner.key --s3 s3://my-bucket/recipes --claim "error 0.12" --flops 1000000000 --dataset my-mix-v0 --wait ./recipe`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
@@ -79,7 +91,8 @@ fault on this side.`,
 	flags.StringVar(&f.key, "key", "", "secret file of the hotkey, mode 0600; 'prova keys new' makes one")
 	flags.StringVar(&f.uri, "uri", "", "http(s) address of the tar for the host to fetch")
 	flags.StringVar(&f.serve, "serve", "", "serve the tar from this process at `HOST:PORT` until the run has ended")
-	flags.StringVar(&f.public, "public-url", "", "address under which the host reaches --serve, when it is another one")
+	flags.StringVar(&f.s3, "s3", "", "upload the tar to S3-compatible storage at `s3://BUCKET/PREFIX`, for the host to fetch it there")
+	flags.StringVar(&f.public, "public-url", "", "address under which the host reaches --serve or --s3, when it is another one")
 	flags.StringVar(&f.claim, "claim", "", "what the recipe achieves, in a sentence")
 	flags.Uint64Var(&f.flops, "flops", 0, "operations that one run uses at most: an exact integer, at most the topic's budget")
 	flags.StringArrayVar(&f.hashes, "hash", nil, "content hash of training data; repeat for each")
@@ -110,12 +123,12 @@ func (f *submitFlags) check() error {
 		return usageError("--topic %q must match [a-z0-9][a-z0-9-]{1,62}%s", f.topicID, hint)
 	case f.key == "":
 		return usageError("--key is missing: name the secret file of the hotkey ('prova keys new' makes one)")
-	case f.uri != "" && f.serve != "":
-		return usageError("--uri and --serve exclude each other")
-	case f.uri == "" && f.serve == "":
-		return usageError("say where the host fetches the tar: --uri URL, or --serve HOST:PORT")
-	case f.public != "" && f.serve == "":
-		return usageError("--public-url belongs to --serve")
+	case f.uri != "" && f.serve != "", f.uri != "" && f.s3 != "", f.serve != "" && f.s3 != "":
+		return usageError("--uri, --serve and --s3 exclude each other")
+	case f.uri == "" && f.serve == "" && f.s3 == "":
+		return usageError("say where the host fetches the tar: --uri URL, --serve HOST:PORT, or --s3 s3://BUCKET/PREFIX")
+	case f.public != "" && f.uri != "":
+		return usageError("--public-url belongs to --serve or --s3")
 	case strings.TrimSpace(f.claim) == "":
 		return usageError("--claim is missing: say what the recipe achieves")
 	case f.flops == 0:
@@ -129,6 +142,12 @@ func (f *submitFlags) check() error {
 }
 
 func runSubmit(ctx context.Context, env *Env, f *submitFlags, path string) (err error) {
+	var bucket *upload
+	if f.s3 != "" {
+		if bucket, err = openUpload(env, f.s3, f.public); err != nil {
+			return err
+		}
+	}
 	key, err := sr25519.ReadSecret(f.key)
 	if err != nil {
 		return err
@@ -156,7 +175,13 @@ func runSubmit(ctx context.Context, env *Env, f *submitFlags, path string) (err 
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
+	if bucket != nil {
+		if uri, err = bucket.address(ctx, made, time.Now()); err != nil {
+			return err
+		}
+	}
 	s := newSubmission(f, key, made, uri)
+	s.presigned = bucket != nil && bucket.presigns()
 	fmt.Fprintf(env.Stderr, "topic       %s\nhotkey      %s\nartefact    %s (%d bytes, %d files)\nsubmission  %s\n",
 		f.topicID, s.Hotkey, made.digest, len(made.data), made.files, s.digest())
 	if made.note != "" {
@@ -167,17 +192,29 @@ func runSubmit(ctx context.Context, env *Env, f *submitFlags, path string) (err 
 		return err
 	}
 	if f.uri != "" {
-		if err := checkServed(ctx, env, f.uri, made); err != nil {
+		if err := checkServed(ctx, env, "--uri", f.uri, made); err != nil {
 			return err
 		}
 	}
 	kept := keptFile{dir: f.stateDir, env: env}
-	body, rejoins, err := kept.take(s, client.URL(), key, f.fresh)
-	if err != nil {
+	body, err := kept.find(s, client.URL(), f.fresh)
+	switch {
+	case err != nil:
 		return err
-	}
-	if rejoins {
+	case body != nil:
 		fmt.Fprintln(env.Stderr, "kept        the same submission was sent before; rejoining it (--new signs another one)")
+		if bucket != nil {
+			bucket.noteEnd(env, s.uri, time.Now())
+		}
+	default:
+		if bucket != nil {
+			if err := bucket.put(ctx, env, uri, made); err != nil {
+				return err
+			}
+		}
+		if body, err = kept.sign(s, client.URL(), key); err != nil {
+			return err
+		}
 	}
 	return sendSubmission(ctx, env, f, client, s, body, &kept)
 }
@@ -337,6 +374,9 @@ type wireManifest struct {
 type submission struct {
 	intake.Signed
 	uri, architecture string
+	// presigned: the query of uri says only who signed it and when, and an earlier
+	// address of the same object is as good.
+	presigned bool
 }
 
 func newSubmission(f *submitFlags, key *sr25519.SecretKey, made *artifact, uri string) *submission {

@@ -27,6 +27,9 @@ type artifact struct {
 	note   string
 }
 
+// name is what the tar is called wherever it is served.
+func (a *artifact) name() string { return a.digest + ".tar" }
+
 // readArtifact packs a folder, or reads a tar as it is.
 func readArtifact(path string) (*artifact, error) {
 	info, err := os.Stat(path)
@@ -78,12 +81,11 @@ func serveArtifact(ctx context.Context, address, public string, a *artifact) (ur
 		}
 		public = "http://" + address
 	}
-	base, err := url.Parse(public)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" {
-		return "", nil, usageError("--public-url must be an http(s) address such as https://miner.example")
+	base, err := publicBase(public)
+	if err != nil {
+		return "", nil, err
 	}
-	path := "/" + a.digest + ".tar"
-	base.Path = strings.TrimRight(base.Path, "/") + path
+	path := "/" + a.name()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return "", nil, fmt.Errorf("--serve: %w", err)
@@ -98,7 +100,7 @@ func serveArtifact(ctx context.Context, address, public string, a *artifact) (ur
 	}), httpx.Limits{Write: 10 * time.Minute}, slog.New(slog.DiscardHandler))
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
-	return base.String(), func() error {
+	return base + path, func() error {
 		// A host that still reads the tar has its row already, or asks again.
 		err := server.Close()
 		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
@@ -108,47 +110,73 @@ func serveArtifact(ctx context.Context, address, public string, a *artifact) (ur
 	}, nil
 }
 
-// checkServed fetches what an address serves. Bytes with another digest are an
-// error: the host would find them so too. An address that this machine does not
-// reach may still be reached by the host, so that is a note.
-func checkServed(ctx context.Context, env *Env, uri string, a *artifact) error {
+// publicBase reads --public-url; the name of the tar is appended to it.
+func publicBase(public string) (string, error) {
+	base, err := url.Parse(public)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.ForceQuery || base.Fragment != "" {
+		return "", usageError("--public-url must be an http(s) address such as https://miner.example")
+	}
+	return strings.TrimRight(base.String(), "/"), nil
+}
+
+// unservedError is an address that this machine could not fetch a tar from.
+type unservedError struct {
+	status int // 0 without an answer
+	why    string
+}
+
+func (e *unservedError) Error() string { return e.why }
+
+// checkServed fetches what the address of a flag serves. Bytes with another digest
+// are an error: the host would find them so too. An address that this machine does
+// not reach may still be reached by the host, so that is a note.
+func checkServed(ctx context.Context, env *Env, flag, uri string, a *artifact) error {
+	return noteUnserved(env, flag, fetchServed(ctx, flag, uri, a))
+}
+
+// noteUnserved turns an address that this machine does not reach into a note.
+func noteUnserved(env *Env, flag string, err error) error {
+	if unserved := (*unservedError)(nil); errors.As(err, &unserved) {
+		fmt.Fprintf(env.Stderr, "note        %s could not be checked from here (%s); the host must find the tar there\n", flag, unserved.why)
+		return nil
+	}
+	return err
+}
+
+func fetchServed(ctx context.Context, flag, uri string, a *artifact) error {
 	at, err := url.Parse(uri)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
-		return usageError("--uri must be an http(s) address such as https://miner.example/recipe.tar")
+		return usageError("%s must be an http(s) address such as https://miner.example/recipe.tar", flag)
 	}
 	const patience = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, nil)
 	if err != nil {
-		return usageError("--uri: %w", err)
+		return usageError("%s: %w", flag, err)
 	}
 	// No redirect: a host need not follow one.
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	note := func(why string) error {
-		fmt.Fprintf(env.Stderr, "note        --uri could not be checked from here (%s); the host must find the tar there\n", why)
-		return nil
-	}
 	resp, err := client.Do(r)
 	if err != nil {
 		var fault *url.Error
 		if errors.As(err, &fault) {
 			err = fault.Err // without the address, which may hold a token
 		}
-		return note(oneLine(err.Error()))
+		return &unservedError{why: oneLine(err.Error())}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return note("status " + strconv.Itoa(resp.StatusCode))
+		return &unservedError{resp.StatusCode, "status " + strconv.Itoa(resp.StatusCode)}
 	}
 	h := sha256.New()
 	n, err := io.Copy(h, io.LimitReader(resp.Body, recipe.MaxTar+1))
 	if err != nil {
-		return note(oneLine(err.Error()))
+		return &unservedError{why: oneLine(err.Error())}
 	}
 	if got := fmt.Sprintf("%x", h.Sum(nil)); got != a.digest {
-		return fmt.Errorf("--uri serves %d bytes with the digest %s, and the artefact has %d with %s; serve the exact file ('prova recipe pack' writes it), a tar that was made again never matches",
-			n, got, len(a.data), a.digest)
+		return fmt.Errorf("%s serves %d bytes with the digest %s, and the artefact has %d with %s; serve the exact file ('prova recipe pack' writes it), a tar that was made again never matches",
+			flag, n, got, len(a.data), a.digest)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/prova-dev/prova/evidence/sr25519"
 	"github.com/prova-dev/prova/internal/research/intake"
@@ -32,35 +33,39 @@ type keptSubmission struct {
 	Body   jsontext.Value `json:"body"`
 }
 
-// take returns the kept body when it is of exactly this submission to this server,
-// else a newly signed one that it keeps first: a body that is sent and then lost
-// could not be rejoined.
-func (k *keptFile) take(s *submission, server string, key *sr25519.SecretKey, fresh bool) (body []byte, rejoins bool, err error) {
+// find returns the kept body when it is of exactly this submission to this server,
+// and gives s its nonce and its address; else nil.
+func (k *keptFile) find(s *submission, server string, fresh bool) ([]byte, error) {
 	if err := k.locate(s.digest()); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if !fresh {
-		if body := k.read(s, server); body != nil {
-			return body, true, nil
-		}
+	if fresh {
+		return nil, nil
 	}
+	return k.read(s, server), nil
+}
+
+// sign makes a newly signed body and keeps it first: one that is sent and then lost
+// could not be rejoined.
+func (k *keptFile) sign(s *submission, server string, key *sr25519.SecretKey) ([]byte, error) {
 	var nonce [32]byte
 	if _, err := rand.Read(nonce[:]); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	s.Nonce = hex.EncodeToString(nonce[:])
 	signature, err := key.Sign(rand.Reader, intake.Domain, s.Payload())
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if body, err = s.body(hex.EncodeToString(signature[:])); err != nil {
-		return nil, false, err
+	body, err := s.body(hex.EncodeToString(signature[:]))
+	if err != nil {
+		return nil, err
 	}
 	data, err := json.Marshal(keptSubmission{keptFormat, server, body})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return body, false, writeSecret(k.path, append(data, '\n'))
+	return body, writeSecret(k.path, append(data, '\n'))
 }
 
 func (k *keptFile) locate(digest string) error {
@@ -100,15 +105,27 @@ func (k *keptFile) read(s *submission, server string) []byte {
 		return nil
 	}
 	same := r.MinerHotkey == s.Hotkey && r.ArtifactDigest == s.ArtifactDigest && r.TopicID == s.TopicID &&
-		r.DeclaredFLOPs == s.DeclaredFLOPs && r.Claim == s.Claim && *r.ArtifactURI == s.uri && r.Architecture == s.architecture &&
+		r.DeclaredFLOPs == s.DeclaredFLOPs && r.Claim == s.Claim && s.servedAt(*r.ArtifactURI) && r.Architecture == s.architecture &&
 		slices.Equal(r.Manifest.ContentHashes, s.Manifest.ContentHashes) && slices.Equal(r.Manifest.DatasetIDs, s.Manifest.DatasetIDs)
 	signed := s.Signed
 	signed.Nonce = *r.SubmitNonce
 	if !same || signed.Verify(*r.HotkeySignature) != nil {
 		return nil
 	}
-	s.Nonce = signed.Nonce
+	s.Nonce, s.uri = signed.Nonce, *r.ArtifactURI
 	return kept.Body
+}
+
+// servedAt reports whether a kept address is that of this submission. A presigned
+// one is compared without its query: presigning again would make another body, and
+// what was sent with the first one could not be rejoined.
+func (s *submission) servedAt(kept string) bool {
+	if !s.presigned {
+		return kept == s.uri
+	}
+	was, query, signed := strings.Cut(kept, "?")
+	is, _, _ := strings.Cut(s.uri, "?")
+	return signed && was == is && strings.Contains(query, "X-Amz-Signature=")
 }
 
 // forget removes what is kept: its row is there.
