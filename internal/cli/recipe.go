@@ -18,8 +18,8 @@ import (
 func newRecipeCmd(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recipe",
-		Short: "Pack a recipe for a research topic, and look into one",
-		Long: `Pack a recipe for a research topic, and look into one.
+		Short: "Build, test and pack a recipe for a research topic, and look into one",
+		Long: `Build, test and pack a recipe for a research topic, and look into one.
 
 A recipe is a folder with a recipe.json, a program and its source:
 
@@ -27,10 +27,12 @@ A recipe is a folder with a recipe.json, a program and its source:
 
 It is submitted as a tar. What the miner signs is the SHA-256 of that tar as it is
 served; the tree digest is of the files alone and tells two tars of the same files.`,
-		Example: `  prova recipe pack ./my-recipe --out my-recipe.tar
+		Example: `  prova recipe build ./my-recipe
+  prova recipe test ./my-recipe --public ./topic/public
+  prova recipe pack ./my-recipe --out my-recipe.tar
   prova recipe show my-recipe.tar`,
 	}
-	cmd.AddCommand(newRecipePackCmd(env), newRecipeShowCmd(env))
+	cmd.AddCommand(newRecipeBuildCmd(env), newRecipeTestCmd(env), newRecipePackCmd(env), newRecipeShowCmd(env), newRecipeVerifyCmd(env))
 	return cmd
 }
 

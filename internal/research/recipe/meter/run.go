@@ -82,7 +82,7 @@ type Result struct {
 // process of its own, and ends that.
 //
 // The error has [ErrModule] when the fault is the module's.
-func Run(ctx context.Context, module []byte, o Options) (result *Result, err error) {
+func Run(ctx context.Context, module []byte, o Options) (*Result, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -90,6 +90,11 @@ func Run(ctx context.Context, module []byte, o Options) (result *Result, err err
 	if err != nil {
 		return nil, fmt.Errorf("input of the module: %w", err)
 	}
+	return run(ctx, module, o, input)
+}
+
+// run is [Run] with what the module finds in /in.
+func run(ctx context.Context, module []byte, o Options, input *volume) (result *Result, err error) {
 	metered, err := Instrument(module, o.DeclaredFLOPs)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)

@@ -62,41 +62,87 @@ func (v *volume) node(dir bool) *node {
 func load(input fs.FS) (*volume, error) {
 	v := newVolume(MaxInputBytes, MaxInputFiles, nil)
 	v.readOnly = true
+	return v, v.add(v.root, input)
+}
+
+// add copies the files of a folder into a folder of the volume.
+func (v *volume) add(into *node, input fs.FS) error {
 	if input == nil {
-		return v, nil
+		return nil
 	}
-	err := fs.WalkDir(input, ".", func(name string, d fs.DirEntry, err error) error {
+	folders := map[string]*node{".": into}
+	return fs.WalkDir(input, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == "." {
 			return err
 		}
 		if !d.IsDir() && !d.Type().IsRegular() {
 			return fmt.Errorf("%q is neither a file nor a folder", name)
 		}
-		if v.nodes--; v.nodes < 0 {
-			return fmt.Errorf("it has more than %d files and folders", MaxInputFiles)
-		}
-		n := v.node(d.IsDir())
+		var data []byte
 		if !d.IsDir() {
 			f, err := input.Open(name)
 			if err != nil {
 				return err
 			}
 			defer f.Close()
-			if n.data, err = io.ReadAll(io.LimitReader(f, v.bytes+1)); err != nil {
+			if data, err = io.ReadAll(io.LimitReader(f, v.bytes+1)); err != nil {
 				return fmt.Errorf("read %q: %w", name, err)
 			}
-			if v.bytes -= int64(len(n.data)); v.bytes < 0 {
-				return fmt.Errorf("its files have more than %d bytes", MaxInputBytes)
-			}
 		}
-		parent, errno := v.find(path.Dir(name))
-		if errno != 0 {
-			return fmt.Errorf("%q: its folder is missing", name)
+		n, err := v.place(folders[path.Dir(name)], path.Base(name), d.IsDir(), data)
+		if d.IsDir() {
+			folders[name] = n
 		}
-		parent.entries[path.Base(name)] = n
-		return nil
+		return err
 	})
-	return v, err
+}
+
+// place puts a file or folder of an input where it belongs.
+func (v *volume) place(in *node, name string, dir bool, data []byte) (*node, error) {
+	v.nodes--
+	v.bytes -= int64(len(data))
+	switch {
+	case v.nodes < 0:
+		return nil, fmt.Errorf("it has more than %d files and folders", MaxInputFiles)
+	case v.bytes < 0:
+		return nil, fmt.Errorf("its files have more than %d bytes", MaxInputBytes)
+	}
+	n := v.node(dir)
+	n.data = data
+	in.entries[name] = n
+	return n, nil
+}
+
+// folder returns a new folder at the top of an input.
+func (v *volume) folder(name string) *node {
+	n := v.node(true)
+	v.root.entries[name] = n
+	return n
+}
+
+// addTree copies the files of a tree into a folder of the volume.
+func (v *volume) addTree(into *node, t recipe.Tree) error {
+	for _, e := range t {
+		in := into
+		dir, name := path.Split(e.Path)
+		for s := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
+			if s == "" {
+				continue
+			}
+			next := in.entries[s]
+			if next == nil {
+				var err error
+				if next, err = v.place(in, s, true, nil); err != nil {
+					return err
+				}
+			}
+			in = next
+		}
+		if _, err := v.place(in, name, false, e.Data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tree returns the files of a volume.

@@ -1,0 +1,3 @@
+module evaluate-fit
+
+go 1.27.0

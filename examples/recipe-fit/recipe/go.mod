@@ -1,0 +1,3 @@
+module recipe-fit
+
+go 1.27.0
