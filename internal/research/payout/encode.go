@@ -48,6 +48,9 @@ func ParseSnapshot(data []byte) (*Snapshot, error) {
 		return nil, fmt.Errorf("snapshot format %.80q, this build reads %q", d.Format, SnapshotFormat)
 	}
 	s := &Snapshot{Epoch: d.Epoch, Topics: d.Topics}
+	if err := s.checkMarks(); err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
 	again, err := s.Encode()
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)

@@ -83,8 +83,9 @@ type Result struct {
 	Scores []Score       `json:"scores"` // miners with a score above zero, by hotkey
 }
 
-// Payout computes the masses of a snapshot (R§13). It refuses a snapshot that
-// [Close] cannot have made.
+// Payout computes the masses of a snapshot (R§13) that [Close] made or
+// [ParseSnapshot] read. It refuses bars, orders and figures that Close cannot have
+// made; the marks of duplicates it takes as they are, ParseSnapshot checked them.
 func Payout(s *Snapshot) (*Result, error) {
 	if err := s.check(); err != nil {
 		return nil, err

@@ -293,6 +293,58 @@ func TestASnapshotReplaysFromItsBytes(t *testing.T) {
 	}
 }
 
+// A snapshot comes from a server or a mirror. What its marks of duplicates
+// contradict is refused, or an exact copy would earn novelty in a payout that
+// anyone recomputes.
+func TestDecision4MarksOfDuplicatesThatContradictEachOtherAreRefused(t *testing.T) {
+	tree := func(r Row, digest string) Row { r.TreeDigest = digest; return r }
+	closed := func() *Snapshot {
+		s, err := Close(7, []Topic{discovery("t", family.Min, ptr(3.0)), wta("u", family.Min)}, []Row{
+			pass(1, 0xaa, 2.5, "a"), pass(2, 0xbb, 2.4, "a"),
+			tree(pass(3, 0xcc, 2.3, "c"), "x"), tree(pass(4, 0xdd, 2.2, "d"), "x"),
+			pass(5, 0xee, 2.1, "e"), pass(6, 0xf0, 2.0, ""), pass(7, 0xf1, 1.9, ""),
+			{ID: 8, Epoch: 7, TopicID: "u", Miner: key(0xaa), Pass: true, Primary: ptr(2.0), ArtifactDigest: "a"},
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name string
+		edit func(runs []Run)
+		want string
+	}{
+		{"both runs of an artefact are originals", func(r []Run) { r[1].DuplicateOf = nil }, "rows 1 and 2 have one artefact and neither is a duplicate"},
+		{"both runs of a tree are originals", func(r []Run) { r[3].DuplicateOf = nil }, "rows 3 and 4 have one tree and neither is a duplicate"},
+		{"a duplicate of a run that it shares nothing with", func(r []Run) { r[4].DuplicateOf = ptr(uint64(1)) }, "row 5 is a duplicate of row 1 and shares neither artefact nor tree"},
+		{"a duplicate by two empty digests", func(r []Run) { r[6].DuplicateOf = ptr(uint64(6)) }, "row 7 is a duplicate of row 6 and shares neither"},
+		{"a digest in upper case", func(r []Run) { r[1].ArtifactDigest, r[1].DuplicateOf = "A", nil }, "row 2: a digest is not in its stored form"},
+		{"white space around a tree", func(r []Run) { r[3].TreeDigest, r[3].DuplicateOf = " x", nil }, "row 4: a digest is not in its stored form"},
+		{"a row of two miners", func(r []Run) { r[1].Row = 1 }, "row 1 is there twice"},
+		{"a row of two miners, both originals", func(r []Run) { r[4].Row = 1 }, "row 1 is there twice"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := closed()
+			data, err := s.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.edit(s.Topics[0].Runs)
+			edited, err := json.Marshal(snapshotDocument{SnapshotFormat, s.Epoch, s.Topics})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Equal(edited, data) {
+				t.Fatal("the case changes nothing")
+			}
+			if _, err := ParseSnapshot(edited); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
 func FuzzParseSnapshot(f *testing.F) {
 	s, err := Close(7, []Topic{discovery("t", family.Min, ptr(3.0)), wta("s", family.Max)},
 		[]Row{pass(1, 0xaa, 2.5, "same"), pass(3, 0xcc, 2.4, "same")}, []Promotion{{"t", 0, 6, 2.9}})

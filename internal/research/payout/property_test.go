@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -146,6 +147,35 @@ func TestPropertyAnExactCopyNeverEarnsNovelty(t *testing.T) {
 						earned[topic.ID+" "+d] = who
 					}
 				}
+			}
+		}
+	})
+}
+
+func TestPropertyAnExactCopyWithoutItsMarkIsNoSnapshot(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := scenes().Draw(t, "scene")
+		snapshot, err := Close(rapid.Uint64Range(0, 3).Draw(t, "epoch"), s.Topics, s.Rows, s.Promotions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := snapshot.checkMarks(); err != nil {
+			t.Fatal(err)
+		}
+		for i := range snapshot.Topics {
+			runs := snapshot.Topics[i].Runs
+			for j := range runs {
+				// The original of a run is here, unmarked: the copy's mark must stay.
+				original := slices.IndexFunc(runs, func(o Run) bool { return o.DuplicateOf == nil && o.sharesWith(&runs[j]) })
+				mark := runs[j].DuplicateOf
+				if mark == nil || original < 0 {
+					continue
+				}
+				runs[j].DuplicateOf = nil
+				if err := snapshot.checkMarks(); err == nil {
+					t.Fatalf("rows %d and %d share an artefact or a tree and both are paid as originals", runs[original].Row, runs[j].Row)
+				}
+				runs[j].DuplicateOf = mark
 			}
 		}
 	})

@@ -108,6 +108,75 @@ func (t *TopicSnapshot) check(epoch uint64) error {
 	return nil
 }
 
+// checkMarks refuses marks of duplicates that Close cannot have made. It costs as
+// much as closing a topic does, so only a snapshot that is read is held to it.
+func (s *Snapshot) checkMarks() error {
+	m := marks{rows: map[uint64]*Run{}, artefacts: map[string]uint64{}, trees: map[string]uint64{}}
+	for i := range s.Topics {
+		if err := m.check(s.Topics[i].Runs); err != nil {
+			return fmt.Errorf("topic %q: %w", s.Topics[i].ID, err)
+		}
+	}
+	return nil
+}
+
+// marks holds what the runs of a topic are checked with; one topic after the
+// other uses it.
+type marks struct {
+	rows             map[uint64]*Run
+	artefacts, trees map[string]uint64 // row of the original of each
+}
+
+// check refuses marks that contradict each other (decision 4). The earliest row
+// of an artefact or of a tree has one miner, so of two runs that share one at
+// least one is a duplicate; and what is called a duplicate of another run here
+// shares one with it. Whether a row that is not here is the original is not to be
+// seen in a snapshot.
+func (m *marks) check(runs []Run) error {
+	clear(m.rows)
+	clear(m.artefacts)
+	clear(m.trees)
+	for i := range runs {
+		r := &runs[i]
+		if m.rows[r.Row] != nil {
+			return fmt.Errorf("row %d is there twice", r.Row)
+		}
+		m.rows[r.Row] = r
+		if r.ArtifactDigest != digest(r.ArtifactDigest) || r.TreeDigest != digest(r.TreeDigest) {
+			return fmt.Errorf("row %d: a digest is not in its stored form, lower-case and without white space around it", r.Row)
+		}
+		if r.DuplicateOf != nil {
+			continue
+		}
+		if other, known := m.artefacts[r.ArtifactDigest]; known {
+			return fmt.Errorf("rows %d and %d have one artefact and neither is a duplicate", other, r.Row)
+		}
+		if other, known := m.trees[r.TreeDigest]; known {
+			return fmt.Errorf("rows %d and %d have one tree and neither is a duplicate", other, r.Row)
+		}
+		if r.ArtifactDigest != "" {
+			m.artefacts[r.ArtifactDigest] = r.Row
+		}
+		if r.TreeDigest != "" {
+			m.trees[r.TreeDigest] = r.Row
+		}
+	}
+	for i := range runs {
+		if r := &runs[i]; r.DuplicateOf != nil {
+			if o := m.rows[*r.DuplicateOf]; o != nil && !o.sharesWith(r) {
+				return fmt.Errorf("row %d is a duplicate of row %d and shares neither artefact nor tree with it", r.Row, o.Row)
+			}
+		}
+	}
+	return nil
+}
+
+// sharesWith reports whether two runs are near-duplicates; an empty digest never
+// matches.
+func (r *Run) sharesWith(o *Run) bool {
+	return r.ArtifactDigest != "" && r.ArtifactDigest == o.ArtifactDigest || r.TreeDigest != "" && r.TreeDigest == o.TreeDigest
+}
+
 func (t *Topic) check() error {
 	if t.ID == "" {
 		return errors.New("id is empty")
