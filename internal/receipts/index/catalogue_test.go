@@ -10,7 +10,7 @@ import (
 	"github.com/prova-dev/prova/internal/platform/pages/pagestest"
 )
 
-func TestSection1TheCataloguesAgreeAndNoTextImputesAnIntentionOrNamesAModel(t *testing.T) {
+func TestSection1NoTextImputesAnIntentionOrNamesAModel(t *testing.T) {
 	t.Parallel()
 	pagestest.Catalogues(t, newCatalogue(pages.English).Catalogue, newCatalogue(pages.French).Catalogue, "family.P5")
 }
