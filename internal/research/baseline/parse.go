@@ -1,15 +1,10 @@
 package baseline
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
 	"github.com/prova-dev/prova/internal/research/holdout"
-	"github.com/prova-dev/prova/internal/research/shape"
 	"github.com/prova-dev/prova/internal/research/strict"
 )
 
@@ -65,73 +60,11 @@ func Parse(data []byte) (*Measurement, error) {
 	return m, nil
 }
 
-// File is an operator's baseline file (PROOF_BASELINE_FILE): measurements by the
-// id of the topic that they were recorded for.
-type File struct{ byTopic map[string]*Measurement }
-
-// For returns the measurement recorded for a topic. Whether it is the one that
-// the topic was signed with is for Bind to say.
-func (f *File) For(topicID string) (*Measurement, bool) {
-	m, ok := f.byTopic[topicID]
-	return m, ok
-}
-
-// Topics lists the topic ids of the file, sorted.
-func (f *File) Topics() []string { return slices.Sorted(maps.Keys(f.byTopic)) }
-
-// ParseFile reads a baseline file: one measurement, told by its key topic_id, or
-// an object of measurements by topic id, as strictly as Parse.
-func ParseFile(data []byte) (*File, error) {
-	v, err := strict.JSON(data)
-	if err != nil {
-		return nil, fmt.Errorf("parse baseline file: %w", err)
-	}
-	f, err := readFile(v)
-	if err != nil {
-		return nil, fmt.Errorf("parse baseline file: %w", err)
-	}
-	return f, nil
-}
-
-func readFile(v any) (*File, error) {
-	f := &File{byTopic: map[string]*Measurement{}}
-	o, ok := v.(*canonjson.Object)
-	if !ok {
-		return nil, &strict.Error{Reason: "is " + canonjson.Kind(v) + ", want a measurement or an object of measurements by topic id"}
-	}
-	if o.Has("topic_id") {
-		m := &Measurement{}
-		if err := reader(m)(v, ""); err != nil {
-			return nil, err
-		}
-		f.byTopic[m.TopicID] = m
-		return f, nil
-	}
-	for id, value := range o.All() {
-		if !shape.Slug(id) {
-			return nil, &strict.Error{Path: quote(id), Reason: "is no topic id; a file of one measurement has the key topic_id"}
-		}
-		m := &Measurement{}
-		if err := reader(m)(value, id); err != nil {
-			return nil, err
-		}
-		f.byTopic[id] = m
-	}
-	return f, nil
-}
-
 // JSON writes the measurement as the document that Parse reads, figures as
 // floats.
-func (m *Measurement) JSON() ([]byte, error) {
-	o := canonjson.NewObject("eval_image_digest", m.EvalImageDigest, "topic_id", m.TopicID, "holdout_commitment", m.HoldoutCommitment)
-	text, err := canonjson.Sorted(m.metrics(o))
-	if err != nil {
-		return nil, fmt.Errorf("baseline measurement cannot be written: %w", err)
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, text, "", "  "); err != nil { // keeps each number as it is spelt
-		return nil, fmt.Errorf("baseline measurement cannot be written: %w", err)
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
+func (m *Measurement) JSON() ([]byte, error) { return indented(m.metrics(m.bound())) }
+
+// bound begins the document of a measurement with what it is bound to.
+func (m *Measurement) bound() *canonjson.Object {
+	return canonjson.NewObject("eval_image_digest", m.EvalImageDigest, "topic_id", m.TopicID, "holdout_commitment", m.HoldoutCommitment)
 }

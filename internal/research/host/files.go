@@ -111,6 +111,11 @@ func (h *holding) faults(p *pin.Pin) []string {
 			list = append(list, executorVariable+": "+err.Error())
 		}
 	}
+	if h.baseline != nil {
+		for _, fault := range h.baseline.Faults() {
+			list = append(list, baselineVariable+": "+fault.Error())
+		}
+	}
 	kept := list[:0]
 	for _, fault := range list {
 		if fault != "" {
@@ -152,12 +157,20 @@ func (h *holding) baselineFor(p *pin.Pin, d *topic.Document) (*baseline.Measurem
 	}
 	m, ok := h.baseline.For(d.ID)
 	if !ok {
-		return nil, baselineVariable + " has no measurement for this topic"
+		return nil, h.unmeasured(d.ID)
 	}
 	if err := m.Bind(p, d); err != nil {
 		return nil, err.Error()
 	}
 	return m, ""
+}
+
+// unmeasured says why a baseline file that was read has nothing for a topic.
+func (h *holding) unmeasured(topicID string) string {
+	if fault := h.baseline.Fault(topicID); fault != nil {
+		return baselineVariable + ": " + fault.Error()
+	}
+	return baselineVariable + " has no measurement for this topic"
 }
 
 // keyed reports whether the judge's key file holds a key now. What it holds is not

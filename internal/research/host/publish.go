@@ -168,7 +168,7 @@ func (h *Host) seal(ctx context.Context, d *topic.Document, files *holding) erro
 	}
 	m, found := files.baseline.For(d.ID)
 	if !found {
-		return refusef(conflict, "no sealed measurement: %s has none for this topic", baselineVariable)
+		return refusef(conflict, "no sealed measurement: %s", files.unmeasured(d.ID))
 	}
 	if h.o.Engine == nil {
 		return refusef(unavailable, "no custom-family scorer on this host")

@@ -66,6 +66,27 @@ func TestSection25ABadFileIsLaterA503ThatNamesItAndNotItsPath(t *testing.T) {
 	}
 }
 
+func TestSection25AFaultOfOneTopicsMeasurementIsThatTopicsAlone(t *testing.T) {
+	w := alone(t, func(w *world) {
+		text, err := os.ReadFile(w.path("baseline.json"))
+		require.NoError(t, err)
+		all := map[string]json.RawMessage{}
+		require.NoError(t, json.Unmarshal(text, &all))
+		all[custom0] = json.RawMessage(`{"custom-value":0.4}`)
+		w.write("baseline.json", map[string]any{"topics": all})
+	})
+	w.submit(created, w.sent(nll0, 1, 1))
+	ready, err := w.Readiness(context.Background(), custom0)
+	require.NoError(t, err)
+	w.sawValue(ready)
+	require.False(t, ready.Scorable)
+	last := ready.Missing[len(ready.Missing)-1]
+	require.Equal(t, "baseline", last.Name)
+	require.Contains(t, last.Error+last.Detail, baselineVariable+": "+custom0+".custom-value: unknown key; did you mean custom_value?")
+	require.Contains(t, w.log.String(), custom0+".custom-value", "the start warned")
+	w.submit(unavailable, w.sent(custom0, 2, 2))
+}
+
 // shownPath returns what a reply so far shows of the operator's folder.
 func (w *world) shownPath() string {
 	for _, s := range w.shown {
