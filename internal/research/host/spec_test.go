@@ -29,5 +29,5 @@ func TestRunReturnsNothingWhenItIsStoppedBeforeItBegan(t *testing.T) {
 	defer w.db.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.NoError(t, w.Host.Run(ctx))
+	require.NoError(t, w.Run(ctx))
 }

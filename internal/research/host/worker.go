@@ -32,13 +32,13 @@ const (
 // it was taken. It is called once.
 func (h *Host) Run(ctx context.Context) error {
 	if h.o.Engine != nil {
-		switch err := h.o.Engine.Recover(ctx); {
-		case err != nil && ctx.Err() != nil:
-			close(h.runs.stop) // stopped before it began; the next start recovers
-			return nil
-		case err != nil:
+		if err := h.o.Engine.Recover(ctx); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("recovery of the engine: %w", err)
 		}
+	}
+	if ctx.Err() != nil {
+		close(h.runs.stop) // stopped before it began; the next start recovers
+		return nil
 	}
 	if h.o.Engine != nil && h.o.Production {
 		if _, err := h.probe(ctx); err != nil { // before the gate lets a run pass
