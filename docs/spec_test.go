@@ -102,6 +102,14 @@ func TestTheControlPlaneRunsNoProgramAndNoJudge(t *testing.T) {
 			}
 		}
 	}
+	// Whatever the program links: the rooms above the control plane wire it.
+	for name, file := range sources(t, "internal/app", "internal/cli", "cmd/prova") {
+		for _, spec := range file.Imports {
+			if at, err := strconv.Unquote(spec.Path.Value); err != nil || at == module+"research/judge" {
+				t.Errorf("%s imports %s", name, spec.Path.Value)
+			}
+		}
+	}
 	if boundary == 0 {
 		t.Error("nothing speaks to the boundary; the test looks at the wrong files")
 	}

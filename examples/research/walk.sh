@@ -1,17 +1,25 @@
 #!/usr/bin/env bash
 # The whole way of a research topic on one machine: keys, documents, host agent,
-# control plane, set-up, seal, three submissions, rows, payout of the closed epoch.
+# control plane, set-up, seal, five submissions, rows, payout of the closed epoch.
 #
 #   ./walk.sh [DIR]        DIR must be outside every git checkout; default: a new one below /tmp
 #
 # Nothing is isolated here: the agent is "prova sandbox serve --fake", which reports
 # the figures that a recipe's own fake-run.json names. Everything else is the program
-# that an operator, a miner and an auditor run. PROVA names the binary (default: prova),
-# CONTROL, AGENT and FILES the ports (8100, 8200, 9000), EPOCH_SECONDS an epoch's length.
+# that an operator, a miner and an auditor run. PROVA names the binary (default: the one of
+# "make build", else prova on the PATH), CONTROL, AGENT and FILES the ports (8100, 8200,
+# 9000), EPOCH_SECONDS an epoch's length. KEEP=1 leaves agent and control plane running
+# until Ctrl-C, to look at the pages.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-prova=${PROVA:-prova}
+prova=${PROVA:-}
+if [ -z "$prova" ]; then
+  prova=$here/../../build/prova
+  [ -x "$prova" ] || prova=prova
+fi
+prova=$(command -v "$prova") || { echo "walk: ${PROVA:-prova} is no program; 'make build' makes build/prova" >&2; exit 127; }
+prova=$(realpath "$prova")
 control=${CONTROL:-8100} agent=${AGENT:-8200} files=${FILES:-9000}
 dir=${1:-$(mktemp -d /tmp/prova-walk.XXXXXX)}
 mkdir -p "$dir" && cd "$dir"
@@ -115,3 +123,7 @@ wait_for $((2 * ${EPOCH_SECONDS:-30} + 30)) closed
 "$prova" research payout --epoch "$epoch" --hotkeys hotkeys.txt --sign leaf.key --out leaves.json --rows
 "$prova" artefact verify "data/artefacts/fit-noise-v0/"*.zip
 say "done: everything is in $dir"
+if [ -n "${KEEP:-}" ]; then
+  echo "pages: http://127.0.0.1:$control/en/ and /fr/ until Ctrl-C"
+  wait
+fi

@@ -109,6 +109,26 @@ func StartResearch(ctx context.Context, c Config, logger *slog.Logger) (_ *Contr
 	return p, nil
 }
 
+// MigrateResearch makes or updates the tables of the control plane and, on
+// PostgreSQL, grants the role base_app what the service needs, when that role is
+// there. It is run as the owner of the database, before a service that is not.
+func MigrateResearch(ctx context.Context, c Config) (err error) {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	url, err := c.researchDatabase()
+	if err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = ledger.Open(ctx, db, ledger.Options{Now: time.Now})
+	return err
+}
+
 // build opens store, engine, harvest and host, and returns the routes.
 func (p *ControlPlane) build(ctx context.Context, c *Config) (http.Handler, error) {
 	url, err := c.researchDatabase()
@@ -262,6 +282,7 @@ func (p *ControlPlane) engine(ctx context.Context, c *Config, book *ledger.Ledge
 	}
 	boundary, err := client.New(client.Options{
 		URL: r.OrchestratorURL, TokenFile: token, CAFile: ca, ImageDigest: r.RLMImageDigest, AllowStandin: r.AllowStandin,
+		Remote: bool(r.Production),
 	})
 	if err != nil {
 		// Fail closed, as for any bad setting of the operator: no custom scorer.

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/prova-dev/prova/internal/platform/store"
+	"github.com/prova-dev/prova/internal/platform/store/storetest"
 )
 
 func researchConfig(t *testing.T) Config {
@@ -122,4 +125,25 @@ func TestServeRunsTheControlPlaneWhereItIsConfigured(t *testing.T) {
 	require.NotNil(t, s.Research)
 	require.Equal(t, "sqlite", status(t, s.Research)["store"])
 	require.NoError(t, s.Close())
+}
+
+// Decision 1: the owner migrates once, then the service runs as a role that cannot
+// change history.
+func TestDecision1TheServiceRunsAsARoleThatCannotChangeHistory(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, url string) {
+		c := researchConfig(t)
+		service := storetest.AppRole(t, url) // the role is there before the owner grants it anything
+		c.Research.DatabaseURL = url
+		require.NoError(t, MigrateResearch(t.Context(), c))
+		require.NoError(t, MigrateResearch(t.Context(), c), "again is no fault")
+		c.Research.DatabaseURL = service
+		p, err := StartResearch(t.Context(), c, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		require.NotEmpty(t, status(t, p)["store"])
+		if p.db.Dialect() == store.Postgres { // SQLite's triggers look at rows, of which there are none yet
+			_, err = p.db.Writer().ExecContext(t.Context(), "DELETE FROM proof_submission")
+			require.ErrorContains(t, err, "permission denied")
+		}
+		require.NoError(t, p.Close())
+	})
 }

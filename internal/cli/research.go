@@ -15,7 +15,7 @@ func newResearchCmd(env *Env) *cobra.Command {
 		Short:   "Run a control plane of the research challenge, or read one",
 		Example: "  prova research serve --config prova.toml\n  prova research status --server https://control.example",
 	}
-	group.AddCommand(newResearchServeCmd(env))
+	group.AddCommand(newResearchServeCmd(env), newResearchMigrateCmd(env))
 	group.AddCommand(newResearchReadCmds(env)...)
 	return group
 }
@@ -54,5 +54,31 @@ start. SIGHUP reads the files again.`,
 	setFlag(cmd, "listen", "research.listen", app.DefaultConfig().Research.Listen, "address of the control plane")
 	setFlag(cmd, "force-sim", "research.force_sim", "false", "numbers relative to the seal instead of runs; for tests only")
 	cmd.Flags().Lookup("force-sim").NoOptDefVal = "true"
+	return cmd
+}
+
+func newResearchMigrateCmd(env *Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Make or update the control plane's tables, as the owner of its database",
+		Long: `Makes the tables of the control plane, or brings them up to date, and ends. On PostgreSQL
+the role base_app, when it exists, is granted what the service needs: reading and
+appending, and more on the queue, the nonces and the leases only. A service that runs as
+the owner, or on SQLite, does this itself at its start.`,
+		Example: "  BASE_DATABASE_URL=postgres://owner@db/prova prova research migrate",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := loadConfig(env, cmd)
+			if err != nil {
+				return err
+			}
+			if err := app.MigrateResearch(cmd.Context(), *c); err != nil {
+				return err
+			}
+			fmt.Fprintln(env.Stdout, "the tables are up to date")
+			return nil
+		},
+	}
+	configFlags(cmd)
 	return cmd
 }
