@@ -94,17 +94,15 @@ func assembled(list []statement, f *fn) []byte {
 
 // model executes statements as they are meant.
 type model struct {
-	funcs  [][]statement
-	ops    uint64
-	value  float64
-	limit  uint64 // stops in the block that goes beyond
-	ended  bool   // by a trap
-	pieces int
+	funcs [][]statement
+	ops   uint64
+	value float64
+	ended bool // by a trap
 }
 
 func (m *model) execute(list []statement) {
 	for _, st := range list {
-		if m.pieces++; m.ended {
+		if m.ended {
 			return
 		}
 		switch st.kind {
