@@ -32,7 +32,7 @@ const (
 // it was taken. It is called once.
 func (h *Host) Run(ctx context.Context) error {
 	if h.o.Engine != nil {
-		if err := h.o.Engine.Recover(ctx); err != nil && ctx.Err() == nil {
+		if err := h.o.Engine.Recover(ctx); ctx.Err() == nil && err != nil {
 			return fmt.Errorf("recovery of the engine: %w", err)
 		}
 	}
