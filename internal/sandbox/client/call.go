@@ -152,6 +152,8 @@ func (c *Client) broken(ctx, within context.Context, k call, err error) error {
 		return &Fault{Text: "orchestrator unreachable: its name does not resolve"}
 	case errors.Is(err, errNotLoopback):
 		return &Fault{Text: "orchestrator unreachable: its address is not loopback, and plain http goes nowhere else"}
+	case errors.Is(err, errNotRemote):
+		return &Fault{Text: "orchestrator refused: its address is of this machine, and a production host has its agent on another (" + URLVariable + ")"}
 	case errors.As(err, &dial) && dial.Op == "dial" && dial.Timeout():
 		return &Fault{Text: fmt.Sprintf("orchestrator unreachable: no connection within %s", c.o.Timeouts.Connect)}
 	case errors.As(err, &dial) && dial.Op == "dial":

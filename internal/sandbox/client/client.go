@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -56,7 +57,10 @@ type Options struct {
 
 	// AllowStandin accepts evidence of a stand-in of the sandbox. For tests.
 	AllowStandin bool
-	Timeouts     Timeouts
+	// Remote refuses an agent on this machine, whatever name it goes by: each
+	// connection is looked at when its address is known (decision 12).
+	Remote   bool
+	Timeouts Timeouts
 	// Transport replaces the network, in tests.
 	Transport http.RoundTripper
 }
@@ -101,7 +105,7 @@ func New(o Options) (*Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.http.Transport = transport(o.Timeouts.Connect, roots, base.Scheme == "http")
+		c.http.Transport = transport(o.Timeouts.Connect, roots, control(base.Scheme == "http", o.Remote))
 	}
 	return c, nil
 }
@@ -126,18 +130,36 @@ func isLoopback(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// transport makes connections of plain HTTP to loopback addresses only, whatever
-// localhost resolves to.
-func transport(connect time.Duration, roots *x509.CertPool, plain bool) *http.Transport {
-	dialer := &net.Dialer{Timeout: connect}
-	if plain {
-		dialer.Control = func(_, address string, _ syscall.RawConn) error {
-			if a, err := netip.ParseAddrPort(address); err != nil || !a.Addr().Unmap().IsLoopback() {
-				return errNotLoopback
-			}
-			return nil
+// control has the last word on the address of each connection, after the look-up of
+// its name: plain HTTP goes to loopback only, whatever localhost resolves to, and a
+// remote agent is not on this machine.
+func control(plain, remote bool) func(network, address string, _ syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		switch a := at.Addr().Unmap(); {
+		case plain && (err != nil || !a.IsLoopback()):
+			return errNotLoopback
+		case remote && (err != nil || own(a)):
+			return errNotRemote
 		}
+		return nil
 	}
+}
+
+// own reports whether an address is one of this machine; one that cannot be told is.
+func own(a netip.Addr) bool {
+	if a.IsLoopback() || a.IsUnspecified() { // a connection to 0.0.0.0 goes to loopback
+		return true
+	}
+	local, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(local, func(n net.Addr) bool {
+		p, err := netip.ParsePrefix(n.String())
+		return err == nil && p.Addr().Unmap() == a.WithZone("")
+	})
+}
+
+func transport(connect time.Duration, roots *x509.CertPool, control func(network, address string, _ syscall.RawConn) error) *http.Transport {
+	dialer := &net.Dialer{Timeout: connect, Control: control}
 	return &http.Transport{
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
@@ -148,7 +170,10 @@ func transport(connect time.Duration, roots *x509.CertPool, plain bool) *http.Tr
 	}
 }
 
-var errNotLoopback = errors.New("the address is not loopback")
+var (
+	errNotLoopback = errors.New("the address is not loopback")
+	errNotRemote   = errors.New("the address is of this machine")
+)
 
 // authorities reads the file of the agent's certificate authorities; nil stands
 // for those of the system.
