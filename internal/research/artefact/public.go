@@ -245,7 +245,7 @@ func (r *Root) append(topicID string, e Event) error {
 	if before > 0 {
 		last := []byte{0}
 		if _, err := f.ReadAt(last, before-1); err != nil {
-			return err
+			return r.inside(err)
 		}
 		if last[0] != '\n' {
 			return errors.New("its last line is cut off; it must be written again from the store")
@@ -253,11 +253,11 @@ func (r *Root) append(topicID string, e Event) error {
 	}
 	r.step("create " + name)
 	if _, err := f.Write(line); err != nil {
-		return errors.Join(err, f.Truncate(before))
+		return errors.Join(r.inside(err), r.inside(f.Truncate(before)))
 	}
 	r.step("write " + name)
 	if err := f.Sync(); err != nil {
-		return err
+		return r.inside(err)
 	}
 	r.step("sync " + name)
 	if before == 0 {

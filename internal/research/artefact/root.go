@@ -182,7 +182,7 @@ func (r *Root) Open(topicID, rowID string) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxZip+1))
 	if err != nil {
-		return nil, fmt.Errorf("artefact: open: %w", err)
+		return nil, fmt.Errorf("artefact: open: %w", r.inside(err))
 	}
 	if len(data) > MaxZip {
 		return nil, fmt.Errorf("artefact: open: %s has more than %d bytes", zipPath(topicID, rowID), MaxZip)
@@ -252,6 +252,34 @@ func (r *Root) Rows(topicID string) ([]string, error) {
 	return rows, nil
 }
 
+// inside takes the way to the root out of an error of an open file, which names the
+// operator's folders; those of the root itself name what is in it.
+func (r *Root) inside(err error) error {
+	fault, is := errors.AsType[*fs.PathError](err)
+	if !is {
+		return err
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(fault.Path, r.root.Name()), "/")
+	return &fs.PathError{Op: fault.Op, Path: name, Err: fault.Err}
+}
+
+// probeName is a file that is written and removed again.
+const probeName = ".probe"
+
+// probeSize is more than most zips have, so that a disk that is full is not missed
+// by what fits into its last block.
+const probeSize = 256 << 10
+
+// Writable reports whether a zip could be stored now: the folder is there and the
+// disk has room. It is asked before work that would be lost otherwise.
+func (r *Root) Writable() error {
+	err := r.write(probeName, make([]byte, probeSize))
+	if err = errors.Join(err, gone(r.root.Remove(probeName))); err != nil {
+		return fmt.Errorf("artefact: the root cannot be written: %w", err)
+	}
+	return nil
+}
+
 // open opens a regular file for reading. A link is refused, even one within the
 // root: nothing here makes any.
 func (r *Root) open(name string) (*os.File, error) {
@@ -274,7 +302,7 @@ func (r *Root) sum(name string) (sum string, size int64, err error) {
 	defer f.Close()
 	h := sha256.New()
 	if size, err = io.Copy(h, f); err != nil {
-		return "", 0, fmt.Errorf("read %s: %w", name, err)
+		return "", 0, fmt.Errorf("read %s: %w", name, r.inside(err))
 	}
 	return hex.EncodeToString(h.Sum(nil)), size, nil
 }
@@ -311,7 +339,7 @@ func (r *Root) write(name string, data []byte) error {
 		r.step("write " + name)
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(r.inside(err), r.inside(f.Close())); err != nil {
 		return err
 	}
 	r.step("sync " + name)
@@ -324,7 +352,7 @@ func (r *Root) sync(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(r.inside(f.Sync()), r.inside(f.Close())); err != nil {
 		return fmt.Errorf("sync the folder %s: %w", path.Clean(dir), err)
 	}
 	r.step("sync " + dir)

@@ -6,6 +6,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/prova-dev/prova/internal/platform/store"
@@ -102,11 +103,11 @@ func (e *Engine) refusal(s *intake.Submission, err error) *intake.Refusal {
 	if refused, ok := errors.AsType[*intake.Refusal](err); ok {
 		return refused
 	}
-	e.o.Log.Warn("run came to no row", "topic", s.TopicID, "submission", s.Digest, "error", err)
-	text := "backend: " + err.Error()
-	if _, ok := errors.AsType[*storeError](err); ok {
-		text = "backend: the store failed; nothing was stored"
+	text, level := "backend: "+err.Error(), slog.LevelWarn
+	if _, ok := errors.AsType[*storeError](err); ok { // the operator's to mend
+		text, level = "backend: the store failed; nothing was stored", slog.LevelError
 	}
+	e.o.Log.Log(context.Background(), level, "run came to no row", "topic", s.TopicID, "submission", s.Digest, "error", err)
 	return refuse(unavailable, text)
 }
 
@@ -166,6 +167,10 @@ func (e *Engine) scored(ctx context.Context, r *run, lease ledger.Lease, progres
 	req, err := NewRequest(r.out, r.rules, e.o.Pin.MaxProofDeadlineSCeiling)
 	if err != nil {
 		return nil, err
+	}
+	// A run whose artefact cannot be kept would be paid for nothing.
+	if err := e.o.Artefacts.Writable(); err != nil {
+		return nil, stored("artefact root", err)
 	}
 	progress(PhaseProvisioning)
 	vm, err := e.vm(ctx, r.doc, e.o.ReuseVM)
