@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/prova-dev/prova/internal/research/pin"
 	"github.com/prova-dev/prova/internal/research/strict"
@@ -87,6 +88,18 @@ func present(pathValue ...string) error {
 	return nil
 }
 
+// figure is a float that reads back as itself: the -0 of encoding/json would be
+// the integer 0, and the commitment of -0.0 is another one (R§3).
+type figure float64
+
+// MarshalJSON implements [json.Marshaler].
+func (f figure) MarshalJSON() ([]byte, error) {
+	if f == 0 && math.Signbit(float64(f)) {
+		return []byte("-0.0"), nil
+	}
+	return json.Marshal(float64(f))
+}
+
 // JSON writes the offer as the document that ParseInference reads, origin
 // included: for the operator's file alone.
 func (i *Inference) JSON() ([]byte, error) {
@@ -99,8 +112,8 @@ func (i *Inference) JSON() ([]byte, error) {
 		ModelRef        string   `json:"model_ref"`
 		MaxInputTokens  uint32   `json:"max_input_tokens"`
 		MaxOutputTokens uint32   `json:"max_output_tokens"`
-		Temperature     *float64 `json:"temperature,omitempty"`
-		TopP            *float64 `json:"top_p,omitempty"`
+		Temperature     *figure  `json:"temperature,omitempty"`
+		TopP            *figure  `json:"top_p,omitempty"`
 		TimeoutMS       *uint64  `json:"timeout_ms,omitempty"`
 	}
 	text, err := json.MarshalIndent(struct {
@@ -111,7 +124,7 @@ func (i *Inference) JSON() ([]byte, error) {
 		Status           Status   `json:"status"`
 	}{
 		i.OfferID, provider{i.Provider, string(i.BaseURL)},
-		config{i.Mode, i.ModelRef, i.MaxInputTokens, i.MaxOutputTokens, i.Temperature, i.TopP, i.TimeoutMS},
+		config{i.Mode, i.ModelRef, i.MaxInputTokens, i.MaxOutputTokens, (*figure)(i.Temperature), (*figure)(i.TopP), i.TimeoutMS},
 		i.ConfigCommitment, i.Status,
 	}, "", "  ")
 	if err != nil {

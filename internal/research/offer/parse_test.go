@@ -2,9 +2,12 @@ package offer_test
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/prova-dev/prova/internal/research/offer"
 	"github.com/prova-dev/prova/internal/research/strict"
@@ -46,6 +49,39 @@ func TestAWrittenOfferReadsBackAsItWas(t *testing.T) {
 	if !reflect.DeepEqual(e, executor()) {
 		t.Errorf("%+v, want %+v", e, executor())
 	}
+}
+
+// The commitment is of the floats that the written file reads back as.
+func TestR3AWrittenOfferKeepsTheFloatsOfItsCommitment(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		sampling := func(name string, most float64) *float64 {
+			edges := []float64{math.Copysign(0, -1), 0, 1e-5, math.Nextafter(1e-5, 0), math.SmallestNonzeroFloat64, most}
+			return rapid.Ptr(rapid.OneOf(rapid.SampledFrom(edges), rapid.Float64Range(0, most)), true).Draw(t, name)
+		}
+		written := inference(func(i *offer.Inference) { i.Temperature, i.TopP = sampling("temperature", 2), sampling("top_p", 1) })
+		commitment, err := written.Commitment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		written.ConfigCommitment = commitment
+		text, err := written.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := offer.ParseInference(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := read.Validate(committedPin()); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		for _, pair := range [][2]*float64{{written.Temperature, read.Temperature}, {written.TopP, read.TopP}} {
+			if w, r := pair[0], pair[1]; (w == nil) != (r == nil) || w != nil && math.Float64bits(*w) != math.Float64bits(*r) {
+				t.Fatalf("a float reads back as another one:\n%s", text)
+			}
+		}
+	})
 }
 
 func TestR7AnInferenceOfferIsReadStrictly(t *testing.T) {
