@@ -275,7 +275,9 @@ func (w *world) write(name string, v any) {
 		text, err = json.Marshal(v)
 		require.NoError(w.t, err)
 	}
-	require.NoError(w.t, os.WriteFile(w.path(name), text, 0o600))
+	// As the commands write: a reader finds the old file or the new one, never a half.
+	require.NoError(w.t, os.WriteFile(w.path(name)+".new", text, 0o600))
+	require.NoError(w.t, os.Rename(w.path(name)+".new", w.path(name)))
 }
 
 // files writes the operator's files.
