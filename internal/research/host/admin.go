@@ -49,6 +49,9 @@ func (s *setups) heard(answered bool, now time.Time) {
 	s.since.CompareAndSwap(nil, &now)
 }
 
+// silent reports whether the orchestrator did not answer when it was last asked.
+func (s *setups) silent() bool { return s.since.Load() != nil }
+
 // away is how long the orchestrator has not answered.
 func (s *setups) away(now time.Time) time.Duration {
 	since := s.since.Load()
@@ -300,13 +303,20 @@ func (h *Host) probe(ctx context.Context) (*wire.Health, error) {
 	return health, err
 }
 
-// sandbox is what the orchestrator said when it last answered.
+// sandbox is what the orchestrator said of itself, as far as this host believes it. A
+// production host says that it does not know; nothing is ready there.
 func (h *Host) sandbox() *Sandbox {
-	health := h.setups.health.Load()
-	if health == nil {
+	if h.o.Engine == nil {
 		return nil
 	}
-	return &Sandbox{Driver: health.Hypervisor, Ready: health.Ready}
+	health := h.health()
+	switch {
+	case health != nil:
+		return &Sandbox{Driver: health.Hypervisor, Ready: health.Ready && !h.setups.silent() && h.driverFault() == ""}
+	case h.o.Production:
+		return &Sandbox{Driver: UnknownDriver}
+	}
+	return nil
 }
 
 // Audit records what an admin did; the label is that of the token, never the token.

@@ -74,7 +74,7 @@ func TestDecision12ADriverThatTakesThePlaceOfAnotherRunsNothingInProduction(t *t
 		away.Store(true) // so that nothing is known of the driver when the host starts
 	})
 	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10})
-	require.Contains(t, w.submit(unavailable, w.sent(custom0, 1, 1))["error"], "orchestrator unreachable", "nobody knows what would run it")
+	require.Equal(t, driverUnknown, w.submit(unavailable, w.sent(custom0, 1, 1))["error"], "nobody knows what would run it")
 	away.Store(false)
 	require.Contains(t, w.submit(unavailable, w.sent(custom0, 1, 1))["error"], "a production host refuses it")
 	d := newTopic("new-custom", topic.Custom)

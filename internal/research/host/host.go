@@ -116,6 +116,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
+	if o.Production && o.Engine != nil {
+		o.Engine.RequireFirecracker()
+	}
 	h := &Host{
 		o:         o,
 		addresses: newWindow(o.Limits.AddressPerMinute, time.Minute),

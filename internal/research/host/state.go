@@ -12,7 +12,9 @@ import (
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/ledger"
 	"github.com/prova-dev/prova/internal/research/offer"
+	"github.com/prova-dev/prova/internal/research/rlm"
 	"github.com/prova-dev/prova/internal/research/topic"
+	"github.com/prova-dev/prova/internal/sandbox/wire"
 )
 
 // state is what the host knows at one moment: replaced, never changed.
@@ -78,20 +80,37 @@ func (h *Host) scored(t *intake.Topic) *intake.Topic {
 	return &now
 }
 
-// driverFault says why a production host takes nothing from the orchestrator that
-// answered last (decision 12): a driver that isolates nothing, or less than a
-// microVM on hardware.
+// driverFault says why a production host takes nothing from the orchestrator
+// (decision 12): it isolates nothing, or less than Firecracker's guests are isolated,
+// or nobody knows what it is.
 func (h *Host) driverFault() string {
-	health := h.setups.health.Load()
-	if !h.o.Production || health == nil {
+	if !h.o.Production {
 		return ""
+	}
+	health := h.health()
+	if health == nil || strings.TrimSpace(health.Hypervisor) == "" {
+		return driverUnknown
 	}
 	for _, driver := range []string{"fake", "process", "gvisor", "local", "standin", "stand-in", "tcg"} {
 		if strings.Contains(strings.ToLower(health.Hypervisor), driver) {
 			return "the topic-VM orchestrator's driver is " + driver + "; a production host refuses it"
 		}
 	}
+	if !rlm.IsFirecracker(health.Hypervisor) {
+		return fmt.Sprintf("the topic-VM orchestrator's driver is %.64q; a production host refuses it", health.Hypervisor)
+	}
 	return ""
+}
+
+const driverUnknown = "the driver of the topic-VM orchestrator is unknown: the orchestrator (PROOF_VM_ORCHESTRATOR_URL) does not say what it is; a production host refuses it"
+
+// health is what the orchestrator said of itself, nil when it never answered or has
+// been silent for longer than a restart takes: another one may have its place.
+func (h *Host) health() *wire.Health {
+	if h.setups.silent() && h.setups.away(h.o.Now()) >= h.o.Patience {
+		return nil
+	}
+	return h.setups.health.Load()
 }
 
 // driverNow is driverFault for work that is about to begin: a production host asks
@@ -106,7 +125,7 @@ func (h *Host) driverNow(ctx context.Context) string {
 	case err != nil:
 		return "backend: " + h.safe(err.Error())
 	case health == nil:
-		return "the topic-VM orchestrator does not say what its driver is; a production host refuses it"
+		return driverUnknown
 	}
 	return h.driverFault()
 }

@@ -158,7 +158,7 @@ func TestDecision12AProductionHostRefusesWhatIsForDevelopment(t *testing.T) {
 		w = alone(t, synthetic)
 		w.submit(created, w.sent(nll0, 1, 1))
 	})
-	for _, driver := range []string{"fake (nothing is isolated)", "process", "gvisor", "qemu (TCG)", "local"} {
+	for _, driver := range []string{"fake (nothing is isolated)", "process", "gvisor", "qemu (TCG)", "qemu (KVM)", "local", "firecracker (stand-in)"} {
 		t.Run("the driver "+driver, func(t *testing.T) {
 			w := alone(t, production, func(w *world) { w.boundary.Hypervisor = driver })
 			require.Contains(t, w.submit(unavailable, w.sent(custom0, 1, 1))["error"], "a production host refuses it")
@@ -166,18 +166,19 @@ func TestDecision12AProductionHostRefusesWhatIsForDevelopment(t *testing.T) {
 			status, err := w.Status(context.Background())
 			require.NoError(t, err)
 			require.True(t, status.Production)
-			require.Equal(t, driver, status.Sandbox.Driver)
+			require.Equal(t, Sandbox{Driver: driver}, *status.Sandbox, "what nothing runs on is not ready")
 			require.Equal(t, []string{nll0}, status.ScorableTopics)
 		})
 	}
 }
 
 func TestDecision12ASubmissionThatWasTakenBeforeTheDriverWasKnownDoesNotRunOnOne(t *testing.T) {
-	w := newWorld(t, "sqlite:"+t.TempDir()+"/prova.db", func(w *world) {
-		w.options.Production, w.boundary.Hypervisor = true, "fake"
-	})
+	w := newWorld(t, "sqlite:"+t.TempDir()+"/prova.db", func(w *world) { w.boundary.Hypervisor = "fake" })
 	require.NoError(t, w.open(t))
 	digest := w.async(w.sent(custom0, 1, 1))
+	require.NoError(t, w.db.Close())
+	w.options.Production = true // the process after it
+	require.NoError(t, w.open(t))
 	w.run(t)
 	require.Contains(t, w.until(digest, "refused")["error"], "a production host refuses it")
 	require.Empty(t, w.boundary.Jobs())

@@ -45,11 +45,16 @@ type Status struct {
 	Running           int        `json:"running"`
 }
 
-// Sandbox is what the topic-VM orchestrator said of itself when it was last asked.
+// Sandbox is what the topic-VM orchestrator said of itself when it last answered.
+// Ready also says that it answers now, and that this host takes its driver.
 type Sandbox struct {
 	Driver string `json:"driver"`
 	Ready  bool   `json:"ready"`
 }
+
+// UnknownDriver is the driver, on a production host, of an orchestrator that never said
+// what it is, or has not answered for too long.
+const UnknownDriver = "unknown"
 
 // InferenceDefaults are the judge defaults of the pin, without an origin.
 type InferenceDefaults struct {

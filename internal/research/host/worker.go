@@ -248,6 +248,10 @@ func (h *Host) evaluate(ctx context.Context, f *ledger.Flight, progress func(str
 	}()
 	o := h.runs.claim(f)
 	if o == nil {
+		// The gate is walked again, and asks what is known of the driver.
+		if t := h.view().host.Topics[f.TopicID]; !h.o.ForceSim && h.o.Engine != nil && t != nil && t.Document.Metric.Family == topic.Custom {
+			h.await(ctx, progress)
+		}
 		if o, err = h.again(ctx, f); err != nil {
 			return nil, err
 		}

@@ -75,6 +75,8 @@ const (
 	// OwnerKeyVariable names the file of the owner's inference key. It is looked at
 	// for presence alone.
 	OwnerKeyVariable = "PROOF_RLM_OWNER_INFERENCE_KEY_FILE"
+	// CustomIDsVariable lists the runner registry.
+	CustomIDsVariable = "PROOF_VM_RUNNER_CUSTOM_IDS"
 )
 
 // cleanup bounds what is still done for a run whose context has ended: freeing the
@@ -117,6 +119,7 @@ type Engine struct {
 	o          Options
 	registered map[string]bool
 	health     atomic.Pointer[wire.Health]
+	production atomic.Bool
 	rules      sync.Mutex // between the checks of MarkSealed and a new rule version
 	runs       atomic.Uint64
 
@@ -158,7 +161,7 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{o: o, registered: map[string]bool{}, step: func(string) {}}
 	for _, id := range o.CustomIDs {
 		if !shape.CustomID(id) {
-			return nil, fmt.Errorf("rlm: custom id %q must match [a-z0-9][a-z0-9_-]{1,63}", short(id))
+			return nil, fmt.Errorf("%s: custom id %q must match [a-z0-9][a-z0-9_-]{1,63}", CustomIDsVariable, short(id))
 		}
 		// Ids over an unwired orchestrator register nothing (R§15.4).
 		if _, unwired := o.Boundary.(Unwired); !unwired {
@@ -174,6 +177,10 @@ func positive(d, otherwise time.Duration) time.Duration {
 	}
 	return otherwise
 }
+
+// RequireFirecracker makes the engine take no run that another driver made, whatever
+// its attestation says (decision 12). A production host asks for it before its first run.
+func (e *Engine) RequireFirecracker() { e.production.Store(true) }
 
 // Registered reports whether a runner is registered under a custom id, as
 // topic.Document.Validate asks.
@@ -220,7 +227,7 @@ func (e *Engine) TopicFault(d *topic.Document) string {
 	if h == nil || d.Metric.Family != topic.Custom || !d.Constraints.FirecrackerRequired {
 		return ""
 	}
-	if isFirecracker(h.Hypervisor) {
+	if IsFirecracker(h.Hypervisor) {
 		return ""
 	}
 	return fmt.Sprintf("topic %s has firecracker_required and the topic-VM orchestrator runs %q; refuse scoring", d.ID, short(h.Hypervisor))

@@ -115,16 +115,21 @@ func (e *Engine) paid(ctx context.Context, vm wire.Handle, job wire.Job) (*wire.
 		return nil, unbound("the run came back without the host's sister attestation")
 	case out.Sister.Standin && !e.o.AllowStandin:
 		return nil, unbound("the run was made by a stand-in of the sandbox")
-	case out.Sister.Sandboxed && !out.Sister.Standin && !isFirecracker(out.Sister.Driver):
+	case e.production.Load() && out.Sister.Standin:
+		return nil, unbound("the run was made by a stand-in of the sandbox; a production host takes none")
+	case e.production.Load() && !(IsFirecracker(out.Sister.Driver) && out.Sister.Sandboxed):
+		return nil, unbound("the attestation names the driver %q, sandboxed %t; a production host takes Firecracker's alone", short(out.Sister.Driver), out.Sister.Sandboxed)
+	case out.Sister.Sandboxed && !out.Sister.Standin && !IsFirecracker(out.Sister.Driver):
 		return nil, unbound("the attestation says sandboxed for the driver %q; only Firecracker is that", short(out.Sister.Driver))
 	}
 	return out, BindReport(job.Request(), out.Output.Report)
 }
 
-// isFirecracker reports whether a driver may attest a sandbox (decision 13). An agent
-// that names no driver has only that one.
-func isFirecracker(driver string) bool {
-	return driver == "" || strings.HasPrefix(strings.ToLower(driver), "firecracker")
+// IsFirecracker reports whether a driver may attest a sandbox (decision 13): its first
+// word says so, a version may follow. An agent that names no driver has only that one.
+func IsFirecracker(driver string) bool {
+	first, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(driver)), " ")
+	return first == "" || first == "firecracker"
 }
 
 func inspectJob(r *wire.RunRequest, rules topic.RuleSet) wire.Job {
