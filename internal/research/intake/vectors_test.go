@@ -147,32 +147,74 @@ func TestSection11Point5EverySignedFieldIsCovered(t *testing.T) {
 	}
 }
 
-// TestSection11Point5VectorsOfForms: exactly so many lower-case digits.
+// TestSection11Point5VectorsOfForms plays each form that a row of strictness
+// refuses, and a few more of its kind.
 func TestSection11Point5VectorsOfForms(t *testing.T) {
 	var file signatureVectors
 	load(t, "submit_signature.json", &file)
-	if len(file.Strictness) != 2 || file.Strictness[0][0] != "signature" || file.Strictness[1][0] != "submit_nonce" {
-		t.Fatalf("strictness is %v", file.Strictness)
+	forms := map[string]func(good string) string{
+		"0x prefix":     func(good string) string { return "0x" + good },
+		"0x":            func(good string) string { return "0x" + good },
+		"uppercase":     strings.ToUpper,
+		"leading space": func(good string) string { return " " + good },
+		"126 chars":     func(good string) string { return good[:126] },
+		"62 chars":      func(good string) string { return good[:62] },
+		"empty":         func(string) string { return "" },
 	}
-	good := file.RoundTrip.Sig
-	for name, bad := range map[string]string{
-		"0x prefix": "0x" + good, "0x within the length": "0x" + good[2:], "upper case": strings.ToUpper(good),
-		"leading space": " " + good, "126 characters": good[2:], "empty": "", "no hex": "g" + good[1:],
-	} {
-		if err := roundTrip(file.RoundTrip.Pub).Verify(bad); !errors.Is(err, ErrSignature) {
-			t.Errorf("signature with %s: %v", name, err)
-		}
-		newFixture(func(f *fixture) { f.fields["hotkey_signature"] = bad }).refused(t, 401, "hotkey_signature invalid")
+	more := map[string]func(good string) string{
+		"0x within the length": func(good string) string { return "0x" + good[2:] },
+		"trailing space":       func(good string) string { return good + " " },
+		"no hex":               func(good string) string { return "g" + good[1:] },
+		"two digits more":      func(good string) string { return good + "00" },
+		"two digits less":      func(good string) string { return good[2:] },
 	}
-	for name, bad := range map[string]string{
-		"empty": "", "upper case": strings.ToUpper(nonce), "0x": "0x" + nonce, "62 characters": nonce[2:], "space": nonce + " ",
-	} {
-		p := roundTrip(file.RoundTrip.Pub)
-		p.Nonce = bad
-		if err := p.Verify(good); !errors.Is(err, ErrNonce) {
-			t.Errorf("nonce with %s: %v", name, err)
+	fields := map[string]struct {
+		rule, field, good string
+		verify            func(bad string) error
+		want              error
+	}{
+		"signature": {
+			"128 lowercase hex exactly", "hotkey_signature", file.RoundTrip.Sig,
+			func(bad string) error { return roundTrip(file.RoundTrip.Pub).Verify(bad) }, ErrSignature,
+		},
+		"submit_nonce": {"64 lowercase hex exactly", "submit_nonce", nonce, func(bad string) error {
+			p := roundTrip(file.RoundTrip.Pub)
+			p.Nonce = bad
+			return p.Verify(file.RoundTrip.Sig)
+		}, ErrNonce},
+	}
+	if len(file.Strictness) != len(fields) {
+		t.Fatalf("%d rows of strictness", len(file.Strictness))
+	}
+	for _, row := range file.Strictness {
+		f, known := fields[row[0]]
+		rule, list, _ := strings.Cut(strings.TrimSuffix(row[1], " refused"), "; ")
+		if !known || rule != f.rule {
+			t.Fatalf("nothing plays the row %q", row)
 		}
-		newFixture(func(f *fixture) { f.fields["submit_nonce"] = bad }).refused(t, 401, "submit_nonce invalid")
+		if err := f.verify(f.good); err != nil {
+			t.Fatalf("the good %s: %v", row[0], err)
+		}
+		refused := func(name string, form func(string) string) {
+			t.Run(row[0]+" "+name, func(t *testing.T) {
+				bad := form(f.good)
+				if err := f.verify(bad); !errors.Is(err, f.want) {
+					t.Errorf("%q: %v, want %v", bad, err, f.want)
+				}
+				newFixture(func(x *fixture) { x.fields[f.field] = bad }).refused(t, 401, f.want.Error())
+			})
+		}
+		for name := range strings.SplitSeq(list, ", ") {
+			form, ok := forms[name]
+			if !ok {
+				t.Errorf("nothing plays the form %q of %s", name, row[0])
+				continue
+			}
+			refused(name, form)
+		}
+		for name, form := range more {
+			refused(name, form)
+		}
 	}
 }
 

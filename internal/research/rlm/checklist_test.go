@@ -3,6 +3,7 @@ package rlm_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -204,12 +205,14 @@ func TestSection16VectorsOfRuleSetsAndChecklists(t *testing.T) {
 	v := vectors(t)
 	require.Len(t, v.Rules, 2)
 	for _, c := range v.Rules {
-		set, err := rlm.FromWire(c.Set)
-		require.NoError(t, err)
-		sum, err := set.Digest()
-		require.NoError(t, err)
-		require.Equal(t, c.Digest, hexOf(sum))
-		require.Equal(t, c.Set, rlm.ToWire(set))
+		t.Run(fmt.Sprintf("rule set version %d of %s", c.Set.Version, c.Set.Source), func(t *testing.T) {
+			set, err := rlm.FromWire(c.Set)
+			require.NoError(t, err)
+			sum, err := set.Digest()
+			require.NoError(t, err)
+			require.Equal(t, c.Digest, hexOf(sum))
+			require.Equal(t, c.Set, rlm.ToWire(set))
+		})
 	}
 	digest, err := rlm.ChecklistDigest(&v.Checklist.Checklist)
 	require.NoError(t, err)

@@ -28,6 +28,39 @@ func cases(t testing.TB, area string) []any {
 	return out
 }
 
+// name is what a subtest of a case is called: its input, one line, cut short.
+func name(t testing.TB, c any) string {
+	t.Helper()
+	input, ok := canonjson.Resolve(c, "/input")
+	if !ok {
+		t.Fatal("a case without an input")
+	}
+	text, is := input.(string)
+	if !is {
+		text = string(canonjson.Compact(input))
+	}
+	if len(text) > 80 {
+		text = text[:80]
+	}
+	return text
+}
+
+// TestEveryAreaOfTheCasesIsPlayed holds the list of areas that the tests below go
+// through against the file.
+func TestEveryAreaOfTheCasesIsPlayed(t *testing.T) {
+	t.Parallel()
+	played := map[string]bool{}
+	for _, area := range strings.Fields(`canonical_json canonical_json_fixed_point is_custom_id is_slug is_model_pin is_opaque_param is_hex64 is_http_origin
+		validate_rules topic_id topic_validate is_open_at topic_payload_contains topic_payload_excludes`) {
+		played[area] = true
+	}
+	for _, c := range at[[]any](t, tree(t, "cases.json"), "/cases") {
+		if area := at[string](t, c, "/area"); !played[area] {
+			t.Errorf("nothing plays the area %s", area)
+		}
+	}
+}
+
 func TestCasesOfShapes(t *testing.T) {
 	t.Parallel()
 	for area, has := range map[string]func(string) bool{
@@ -49,55 +82,67 @@ func TestCasesOfShapes(t *testing.T) {
 func TestCasesOfCanonicalJSON(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases(t, "canonical_json") {
-		if got, err := canonjson.Sorted(at[*canonjson.Object](t, c, "/input")); err != nil || string(got) != at[string](t, c, "/expected") {
-			t.Errorf("%s, %v", got, err)
-		}
+		t.Run(name(t, c), func(t *testing.T) {
+			t.Parallel()
+			if got, err := canonjson.Sorted(at[*canonjson.Object](t, c, "/input")); err != nil || string(got) != at[string](t, c, "/expected") {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
 	}
 	for _, c := range cases(t, "canonical_json_fixed_point") {
-		v, err := canonjson.ParseStrict([]byte(at[string](t, c, "/input")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		once, err := canonjson.Sorted(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := canonjson.ParseStrict(once)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if twice, err := canonjson.Sorted(again); err != nil || string(twice) != string(once) ||
-			!strings.Contains(string(once), `"proxy_model":null`) || !strings.Contains(string(once), `"flops_budget":2000000000000000000`) {
-			t.Errorf("%s, then %s, %v", once, twice, err)
-		}
+		t.Run(name(t, c), func(t *testing.T) {
+			t.Parallel()
+			v, err := canonjson.ParseStrict([]byte(at[string](t, c, "/input")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			once, err := canonjson.Sorted(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := canonjson.ParseStrict(once)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if twice, err := canonjson.Sorted(again); err != nil || string(twice) != string(once) ||
+				!strings.Contains(string(once), `"proxy_model":null`) || !strings.Contains(string(once), `"flops_budget":2000000000000000000`) {
+				t.Errorf("%s, then %s, %v", once, twice, err)
+			}
+		})
 	}
 }
 
 func TestCasesOfTopicIDs(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases(t, "topic_id") {
-		d := nll(t)
-		d.ID = at[string](t, c, "/input")
-		expect(t, d, host(), d.ID, at[string](t, c, "/expected"), nil)
+		t.Run(name(t, c), func(t *testing.T) {
+			t.Parallel()
+			d := nll(t)
+			d.ID = at[string](t, c, "/input")
+			expect(t, d, host(), d.ID, at[string](t, c, "/expected"), nil)
+		})
 	}
 }
 
 func TestCasesOfRules(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases(t, "validate_rules") {
-		var rules []topic.ChecklistItem
-		input, _ := canonjson.Resolve(c, "/input")
-		switch input := input.(type) {
-		case []any:
-			for _, pair := range input {
-				rules = append(rules, topic.ChecklistItem{ID: at[string](t, pair, "/0"), Text: at[string](t, pair, "/1")})
+		t.Run(name(t, c), func(t *testing.T) {
+			t.Parallel()
+			var rules []topic.ChecklistItem
+			input, _ := canonjson.Resolve(c, "/input")
+			switch input := input.(type) {
+			case []any:
+				for _, pair := range input {
+					rules = append(rules, topic.ChecklistItem{ID: at[string](t, pair, "/0"), Text: at[string](t, pair, "/1")})
+				}
+			case string: // "65 rules"
+				rules = many(65)
 			}
-		case string: // "65 rules"
-			rules = many(65)
-		}
-		if _, why := topic.CheckRules(rules); why != at[string](t, c, "/expected") {
-			t.Errorf("%v: %s", input, why)
-		}
+			if _, why := topic.CheckRules(rules); why != at[string](t, c, "/expected") {
+				t.Errorf("%v: %s", input, why)
+			}
+		})
 	}
 	if field, why := topic.CheckRules(many(64)); why != "" {
 		t.Errorf("64 rules: %s %s", field, why)
@@ -115,27 +160,30 @@ func many(n int) []topic.ChecklistItem {
 func TestCasesOfTheOpeningWindow(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases(t, "is_open_at") {
-		d := topic.New()
-		d.Status = topic.Open
-		from, _ := at[canonjson.Int](t, c, "/input/valid_from").Int64()
-		d.ValidFromEpoch = uint64(from)
-		if until, _ := canonjson.Resolve(c, "/input/valid_until"); until != nil {
-			n, _ := until.(canonjson.Int).Int64()
-			d.ValidUntilEpoch = ptr(uint64(n))
-		}
-		epoch := uint64(math.MaxUint64) // "u64::MAX"
-		if e, _ := canonjson.Resolve(c, "/input/epoch"); e != "u64::MAX" {
-			n, _ := e.(canonjson.Int).Int64()
-			epoch = uint64(n)
-		}
-		if got := d.OpenAt(epoch); got != at[bool](t, c, "/expected") {
-			t.Errorf("from %d to %v at %d: %v", d.ValidFromEpoch, d.ValidUntilEpoch, epoch, got)
-		}
-		for _, status := range []topic.Status{topic.Draft, topic.Closed} {
-			if d.Status = status; d.OpenAt(epoch) {
-				t.Errorf("open while %s", status)
+		t.Run(name(t, c), func(t *testing.T) {
+			t.Parallel()
+			d := topic.New()
+			d.Status = topic.Open
+			from, _ := at[canonjson.Int](t, c, "/input/valid_from").Int64()
+			d.ValidFromEpoch = uint64(from)
+			if until, _ := canonjson.Resolve(c, "/input/valid_until"); until != nil {
+				n, _ := until.(canonjson.Int).Int64()
+				d.ValidUntilEpoch = ptr(uint64(n))
 			}
-		}
+			epoch := uint64(math.MaxUint64) // "u64::MAX"
+			if e, _ := canonjson.Resolve(c, "/input/epoch"); e != "u64::MAX" {
+				n, _ := e.(canonjson.Int).Int64()
+				epoch = uint64(n)
+			}
+			if got := d.OpenAt(epoch); got != at[bool](t, c, "/expected") {
+				t.Errorf("from %d to %v at %d: %v", d.ValidFromEpoch, d.ValidUntilEpoch, epoch, got)
+			}
+			for _, status := range []topic.Status{topic.Draft, topic.Closed} {
+				if d.Status = status; d.OpenAt(epoch) {
+					t.Errorf("open while %s", status)
+				}
+			}
+		})
 	}
 	d := topic.New()
 	d.Status, d.ValidFromEpoch, d.ValidUntilEpoch = topic.Open, 10, ptr(uint64(20))
@@ -147,20 +195,26 @@ func TestCasesOfTheOpeningWindow(t *testing.T) {
 func TestCasesOfSignedBytes(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases(t, "topic_payload_contains") {
-		payload, err := vector(t, "custom-draft-generic-bindings").Payload()
-		for _, part := range at[[]any](t, c, "/expected") {
-			if err != nil || !strings.Contains(string(payload), part.(string)) {
-				t.Errorf("no %s in %s, %v", part, payload, err)
+		t.Run(name(t, c), func(t *testing.T) {
+			t.Parallel()
+			payload, err := vector(t, "custom-draft-generic-bindings").Payload()
+			for _, part := range at[[]any](t, c, "/expected") {
+				if err != nil || !strings.Contains(string(payload), part.(string)) {
+					t.Errorf("no %s in %s, %v", part, payload, err)
+				}
 			}
-		}
+		})
 	}
 	for _, c := range cases(t, "topic_payload_excludes") {
-		payload, err := nll(t).Payload()
-		for _, part := range at[[]any](t, c, "/expected") {
-			if err != nil || strings.Contains(string(payload), part.(string)) {
-				t.Errorf("%s in %s, %v", part, payload, err)
+		t.Run(name(t, c), func(t *testing.T) {
+			t.Parallel()
+			payload, err := nll(t).Payload()
+			for _, part := range at[[]any](t, c, "/expected") {
+				if err != nil || strings.Contains(string(payload), part.(string)) {
+					t.Errorf("%s in %s, %v", part, payload, err)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package topic_test
 
 import (
 	"encoding/hex"
+	"fmt"
 	"testing"
 
 	"github.com/prova-dev/prova/evidence/canonjson"
@@ -15,18 +16,21 @@ func TestR162DigestsOfRuleSets(t *testing.T) {
 		t.Fatalf("only %d rule sets", len(list))
 	}
 	for _, c := range list {
-		version, _ := at[canonjson.Int](t, c, "/rule_set/version").Int64()
-		set := topic.RuleSet{
-			TopicID: at[string](t, c, "/rule_set/topic_id"), Version: uint32(version),
-			Source: topic.RuleSource(at[string](t, c, "/rule_set/source")),
-		}
-		for _, r := range at[[]any](t, c, "/rule_set/rules") {
-			set.Rules = append(set.Rules, topic.ChecklistItem{ID: at[string](t, r, "/id"), Text: at[string](t, r, "/text")})
-		}
-		digest, err := set.Digest()
-		if err != nil || hex.EncodeToString(digest[:]) != at[string](t, c, "/rules_digest") {
-			t.Errorf("version %d of %s: %x, %v", set.Version, set.Source, digest, err)
-		}
+		t.Run(fmt.Sprintf("version %s of %s", at[canonjson.Int](t, c, "/rule_set/version"), at[string](t, c, "/rule_set/source")), func(t *testing.T) {
+			t.Parallel()
+			version, _ := at[canonjson.Int](t, c, "/rule_set/version").Int64()
+			set := topic.RuleSet{
+				TopicID: at[string](t, c, "/rule_set/topic_id"), Version: uint32(version),
+				Source: topic.RuleSource(at[string](t, c, "/rule_set/source")),
+			}
+			for _, r := range at[[]any](t, c, "/rule_set/rules") {
+				set.Rules = append(set.Rules, topic.ChecklistItem{ID: at[string](t, r, "/id"), Text: at[string](t, r, "/text")})
+			}
+			digest, err := set.Digest()
+			if err != nil || hex.EncodeToString(digest[:]) != at[string](t, c, "/rules_digest") {
+				t.Errorf("version %d of %s: %x, %v", set.Version, set.Source, digest, err)
+			}
+		})
 	}
 }
 
