@@ -38,7 +38,8 @@ scored splits, and tokens_per_sec, step_latency_ms or custom_value as the topic'
 metric asks. eval_image_digest, topic_id and holdout_commitment are filled in from
 pin and topic; where the measurement names them, they must be the same. The written
 file is what PROOF_BASELINE_FILE names. Put both hashes under baseline: of the
-topic, set its status to open and sign it.
+topic, set its status to open and sign it. A file that is there keeps what it holds
+of other topics.
 
 --script is the baseline's script, byte for byte as it is in the pinned image.`,
 		Example: "  prova baseline seal --measurement measured.json --script adamw.py --topic my-topic.yaml --pin proof-pin.toml --out ~/proof/baseline.json",
@@ -79,10 +80,7 @@ topic, set its status to open and sign it.
 			if err != nil {
 				return err
 			}
-			if data, err = m.JSON(); err != nil {
-				return err
-			}
-			if err := writeSecret(out, data); err != nil {
+			if err := putBaseline(out, m); err != nil {
 				return err
 			}
 			note := "put both hashes under baseline: of the topic, then sign it"
@@ -101,6 +99,12 @@ topic, set its status to open and sign it.
 	flags.StringVar(&pinFile, "pin", "", "pin file; without it the one of "+pinVariable)
 	flags.StringVar(&out, "out", "", "file to write, mode 0600")
 	return cmd
+}
+
+// putBaseline writes a measurement into the file of PROOF_BASELINE_FILE, where those
+// of other topics stay.
+func putBaseline(path string, m *baseline.Measurement) error {
+	return putSecret(path, func(old []byte) ([]byte, error) { return baseline.Put(old, m) })
 }
 
 // sealBaseline fills in what a measurement leaves to pin and topic, and returns

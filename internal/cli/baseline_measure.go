@@ -50,7 +50,7 @@ image on a rented machine, and are written down by hand.`,
 			if err != nil {
 				return err
 			}
-			if err := writeSecret(out, data); err != nil {
+			if err := writeSecretOf(out, d.ID, data, topicOfMeasurement); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(env.Stdout, "topic         %s\ncustom_value  %v\nmeasurement   %s\nnote          'prova topic seal' seals the topic with it\n", d.ID, *m.CustomValue, out)
@@ -60,6 +60,16 @@ image on a rented machine, and are written down by hand.`,
 	f.add(cmd, true)
 	cmd.Flags().StringVar(&out, "out", "", "file to write, mode 0600, outside every git checkout")
 	return cmd
+}
+
+// topicOfMeasurement names the topic that a file's one measurement is of, "" when the
+// file is another one.
+func topicOfMeasurement(data []byte) string {
+	m, err := baseline.Parse(data)
+	if err != nil {
+		return ""
+	}
+	return m.TopicID
 }
 
 // measuredBaseline asks for a topic's measurement and refuses one that the host

@@ -53,7 +53,10 @@ standard input, which no list of processes shows.
 
 The catalog is a JSON array of {id, split, dataset_id, content_sha256, token_count}.
 Records of --exclude, an array of ids or an earlier holdout file, never enter.
---synthetic makes records that anyone can compute, for development only.`,
+--synthetic makes records that anyone can compute, for development only.
+
+A holdout file that is there keeps the records of other topics; those of this topic
+are never replaced.`,
 		Example: `  (umask 077; openssl rand -hex 32 > salt); prova holdout select --topic-id my-topic --catalog catalog.json --salt - --out ~/proof/holdout.json < salt
   prova holdout select --topic-id my-topic --synthetic --out /tmp/holdout.json`,
 		Args: cobra.NoArgs,
@@ -85,11 +88,12 @@ Records of --exclude, an array of ids or an earlier holdout file, never enter.
 			if err := holdout.Check(records, size); err != nil {
 				return err
 			}
-			data, err := holdout.Write(topicID, records)
-			if err != nil {
-				return err
+			// Records that are there are never replaced: a lost holdout closes its topic for good.
+			err = putSecret(out, func(old []byte) ([]byte, error) { return holdout.Put(old, topicID, records) })
+			if errors.Is(err, holdout.ErrHasTopic) {
+				return fmt.Errorf("%s has records of %s already and they are never replaced; name another output or move it away", out, topicID)
 			}
-			if err := writeNewSecret(out, data); err != nil { // a lost holdout closes its topic for good
+			if err != nil {
 				return err
 			}
 			note := "keep the file and the salt secret; put the commitment into the topic as holdout_commitment"
@@ -105,10 +109,10 @@ Records of --exclude, an array of ids or an earlier holdout file, never enter.
 	flags.StringVar(&topicID, "topic-id", "", "topic that the records are for")
 	flags.StringVar(&catalog, "catalog", "", "JSON file of the records to select from")
 	flags.StringVar(&salt, "salt", "", "secret of the selection; - reads it from standard input")
-	flags.IntVar(&size, "size", holdoutSize, "number of records, a multiple of 5")
+	decimalVar(flags, &size, "size", holdoutSize, "number of records, a multiple of 5")
 	flags.StringVar(&exclude, "exclude", "", "JSON array of ids, or an earlier holdout file, whose records never enter")
 	flags.BoolVar(&synthetic, "synthetic", false, "make synthetic records instead, for development only")
-	flags.Uint32Var(&firstID, "first-id", 1, "id of the first synthetic record")
+	decimalVar(flags, &firstID, "first-id", 1, "id of the first synthetic record")
 	flags.StringVar(&out, "out", "", "file to write, mode 0600")
 	return cmd
 }
@@ -246,7 +250,7 @@ and nothing else, for the topic's holdout_commitment.`,
 		},
 	}
 	cmd.Flags().StringVar(&topicID, "topic-id", "", "topic whose records are meant, when the file has several")
-	cmd.Flags().IntVar(&size, "size", holdoutSize, "number of records there must be")
+	decimalVar(cmd.Flags(), &size, "size", holdoutSize, "number of records there must be")
 	return cmd
 }
 
@@ -296,7 +300,7 @@ the commitment. Exit status 1 and the first broken rule when it does not match.`
 	flags.StringVar(&topicFile, "topic", "", "topic document or draft that carries the commitment; - reads standard input")
 	flags.StringVar(&commitment, "commitment", "", "commitment to check against, 64 hex characters")
 	flags.StringVar(&topicID, "topic-id", "", "topic whose records are meant, when the file has several")
-	flags.IntVar(&size, "size", holdoutSize, "number of records there must be")
+	decimalVar(flags, &size, "size", holdoutSize, "number of records there must be")
 	return cmd
 }
 

@@ -139,7 +139,7 @@ UUID of the provider is refused. All of this offer is public.`,
 	flags := cmd.Flags()
 	flags.StringVar(&template, "template-id", "", "name of the digest-scoped template; without it proof-eval-<12 hex of the pinned digest>")
 	flags.StringVar(&shape, "machine-shape", "1x", "machine class, which must be the pin's gpu_class")
-	flags.Uint64Var(&deadline, "max-proof-deadline-s", 0, "seconds that a run may take, 1 to the pin's ceiling")
+	decimalVar(flags, &deadline, "max-proof-deadline-s", 0, "seconds that a run may take, 1 to the pin's ceiling")
 	flags.BoolVar(&bind, "bind-digest", false, "write the pinned image digest into the offer")
 	return cmd
 }
@@ -213,10 +213,10 @@ What is not given is taken from the pin. The API key is not part of an offer.`,
 	flags.StringVar(&provider, "provider", "", "openai_compatible, vllm or custom")
 	flags.StringVar(&model, "model", "", "model that the judge calls")
 	flags.StringVar(&mode, "mode", "", "chat, completions or embeddings")
-	flags.Uint32Var(&in, "max-input-tokens", 0, "input tokens of one call, up to the pin's ceiling")
-	flags.Uint32Var(&out, "max-output-tokens", 0, "output tokens of one call, up to the pin's ceiling")
+	decimalVar(flags, &in, "max-input-tokens", 0, "input tokens of one call, up to the pin's ceiling")
+	decimalVar(flags, &out, "max-output-tokens", 0, "output tokens of one call, up to the pin's ceiling")
 	flags.Float64Var(&temperature, "temperature", 0, "sampling temperature, 0 to 2; unset leaves it to the backend")
 	flags.Float64Var(&topP, "top-p", 0, "nucleus sampling, 0 to 1; unset leaves it to the backend")
-	flags.Uint64Var(&timeout, "timeout-ms", 0, "milliseconds that one call may take; unset leaves it to the caller")
+	decimalVar(flags, &timeout, "timeout-ms", 0, "milliseconds that one call may take; unset leaves it to the caller")
 	return cmd
 }

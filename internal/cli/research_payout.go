@@ -70,7 +70,7 @@ Exit status: 0 the same result, 2 another one, 1 any other fault.`,
 	}
 	f.add(cmd, false)
 	flags := cmd.Flags()
-	flags.Uint64Var(&f.epoch, "epoch", 0, "number of the closed epoch")
+	decimalVar(flags, &f.epoch, "epoch", 0, "number of the closed epoch")
 	flags.StringVar(&f.hotkeys, "hotkeys", "", "file of the expected hotkeys")
 	flags.StringVar(&f.sign, "sign", "", "secret file of the leaf key, mode 0600")
 	flags.StringVar(&f.out, "out", "", "file to write the signed leaves to")

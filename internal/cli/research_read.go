@@ -196,9 +196,6 @@ epoch of the row is closed.`,
 					}
 				}
 			}
-			if q.Limit < 0 {
-				return usageError("--limit %d must be positive", q.Limit)
-			}
 			c, err := f.client(env)
 			if err != nil {
 				return err
@@ -214,7 +211,7 @@ epoch of the row is closed.`,
 	flags.StringVar(&q.Topic, "topic", "", "only rows of this topic")
 	flags.StringVar(&q.Hotkey, "hotkey", "", "only rows of this miner, 64 hex characters")
 	flags.StringVar(&q.Before, "before", "", "only rows older than this one")
-	flags.IntVar(&q.Limit, "limit", 0, "rows of one page; 0 leaves it to the server")
+	decimalVar(flags, &q.Limit, "limit", 0, "rows of one page; 0 leaves it to the server")
 	flags.BoolVar(&all, "all", false, "all pages, not the first alone")
 	flags.BoolVar(&asJSON, "json", false, "print the server's answers as they are, one a line")
 	return cmd

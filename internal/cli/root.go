@@ -160,7 +160,7 @@ func completes(cmd *cobra.Command, flag string, values ...string) {
 // into usage errors that name the command whose help says more.
 func wrapUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError("%w: run '%s --help'", err, c.CommandPath())
+		return usageError("%w: run '%s --help'", flagFault(err), c.CommandPath())
 	})
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {

@@ -68,7 +68,7 @@ the flags of these names.`,
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate (PEM); needed unless the address is loopback")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "key of the certificate (PEM)")
 	flags.Float64Var(&f.baselineValue, "baseline-value", 1, "primary value of every fake baseline")
-	flags.Uint64Var(&f.baselineFlops, "baseline-flops", 1, "measured operations of every fake baseline")
+	decimalVar(flags, &f.baselineFlops, "baseline-flops", 1, "measured operations of every fake baseline")
 	flags.StringVar(&f.egress, "egress", "127.0.0.0/8", "private addresses that artefacts may be fetched from, CIDR[:port[/tcp]] with commas; public ones always may")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,6 +53,46 @@ func writeNewSecret(path string, data []byte) error {
 		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(name))
 	}
 	return nil
+}
+
+// putSecret is writeSecret of a file that several topics share: put makes the new
+// content out of what is there, empty for a file that is not. Where it refuses, the
+// file stays as it is.
+func putSecret(path string, put func(old []byte) ([]byte, error)) error {
+	var old []byte
+	at, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !at.Mode().IsRegular(): // a pipe would hold up the reading
+		return fmt.Errorf("%s is there and is no regular file; name another output", path)
+	default:
+		if old, err = os.ReadFile(path); err != nil {
+			return err
+		}
+	}
+	data, err := put(old)
+	if err != nil {
+		return fmt.Errorf("%s is left as it is: %w", path, err)
+	}
+	return writeSecret(path, data)
+}
+
+// writeSecretOf is writeSecret of a file that belongs to one topic. It replaces an
+// earlier one of the same topic, and nothing else: topicOf tells whose a file is,
+// "" when it is of no topic.
+func writeSecretOf(path, id string, data []byte, topicOf func([]byte) string) error {
+	return putSecret(path, func(old []byte) ([]byte, error) {
+		switch was := topicOf(old); {
+		case len(bytes.TrimSpace(old)) == 0 || was == id:
+			return data, nil
+		case was == "":
+			return nil, errors.New("it holds something else than this writes; name another output or move it away")
+		default:
+			return nil, fmt.Errorf("it is of the topic %s; name another output for %s or move it away", was, id)
+		}
+	})
 }
 
 func finish(f *os.File, data []byte) error {

@@ -3,8 +3,13 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/prova-dev/prova/internal/research/baseline"
+	"github.com/prova-dev/prova/internal/research/holdout"
+	"github.com/prova-dev/prova/internal/research/topic"
 )
 
 func TestSecretsAreWrittenForTheOwnerOnlyAndReplacedAsAWhole(t *testing.T) {
@@ -84,4 +89,64 @@ func TestSecretsAreRefusedInAGitCheckout(t *testing.T) {
 	if err := writeSecret(filepath.Join(outside, "link"), nil); err == nil || !strings.Contains(err.Error(), "regular file") {
 		t.Errorf("onto a link: %v", err)
 	}
+}
+
+// TestAFileOfSeveralTopicsLosesNoneAndOneOfOneTopicIsNotReplacedByAnother walks every
+// ceremony that writes what cannot be made again.
+func TestAFileOfSeveralTopicsLosesNoneAndOneOfOneTopicIsNotReplacedByAnother(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.write("baseline.tar", "the baseline's tar")
+	figures := `"holdout_nll":0,"split_nll":{`
+	for i, split := range holdout.Splits() {
+		if i > 0 {
+			figures += ","
+		}
+		figures += `"` + string(split) + `":0`
+	}
+	measured := func(id string) string { return b.write(id+"-m.json", `{"custom_value":0.3,`+figures+`}}`) }
+	draft := func(id string) string {
+		text, err := b.plane.Document(t, id, topic.Draft).JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.write(id+".json", string(text))
+	}
+	seal := func(id, file, out string) []string {
+		return []string{
+			"topic", "seal", draft(id), "--measurement", measured(id), "--script", b.path("baseline.tar"), "--secret", b.path("topic.key"),
+			"--pin", b.path("pin.toml"), "--baseline-out", b.path(file), "--out", b.path(out),
+		}
+	}
+	has := func(file string, ids ...string) {
+		t.Helper()
+		f, err := baseline.ParseFile([]byte(b.read(file)))
+		if err != nil || !slices.Equal(f.Topics(), ids) {
+			t.Errorf("%s has %v, want %v: %v", file, f.Topics(), ids, err)
+		}
+	}
+	for _, id := range []string{"topic-a", "topic-b", "topic-a"} {
+		b.expect(0, seal(id, "baseline.json", id+"-signed.json")...)
+	}
+	has("baseline.json", "topic-a", "topic-b")
+	b.expect(0, "baseline", "seal", "--measurement", measured("topic-c"), "--script", b.path("baseline.tar"), "--topic", draft("topic-c"),
+		"--pin", b.path("pin.toml"), "--out", b.path("baseline.json"))
+	has("baseline.json", "topic-a", "topic-b", "topic-c")
+
+	signed := b.read("topic-a-signed.json")
+	b.expect(1, seal("topic-b", "baseline.json", "topic-a-signed.json")...).err("topic-a-signed.json is left as it is: it is of the topic topic-a; name another output for topic-b")
+	b.expect(1, "topic", "sign", draft("topic-b"), "--secret", b.path("topic.key"), "--pin", b.path("pin.toml"), "--out", b.path("topic-a-signed.json")).
+		err("it is of the topic topic-a")
+	if b.read("topic-a-signed.json") != signed {
+		t.Error("the signed topic was replaced")
+	}
+	for _, thing := range []string{b.path("topic.key"), b.path("baseline.json"), b.write("empty.json", "[]")} {
+		was := b.read(filepath.Base(thing))
+		b.expect(1, seal("topic-b", "baseline-b.json", filepath.Base(thing))...).err("is left as it is: it holds something else")
+		if b.read(filepath.Base(thing)) != was {
+			t.Errorf("%s was replaced", thing)
+		}
+	}
+	b.write("broken.json", `{"topic-a":`)
+	b.expect(1, seal("topic-b", "broken.json", "topic-b-signed.json")...).err("broken.json is left as it is: parse baseline file: ")
 }

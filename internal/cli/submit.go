@@ -94,7 +94,7 @@ fault on this side.`,
 	flags.StringVar(&f.s3, "s3", "", "upload the tar to S3-compatible storage at `s3://BUCKET/PREFIX`, for the host to fetch it there")
 	flags.StringVar(&f.public, "public-url", "", "address under which the host reaches --serve or --s3, when it is another one")
 	flags.StringVar(&f.claim, "claim", "", "what the recipe achieves, in a sentence")
-	flags.Uint64Var(&f.flops, "flops", 0, "operations that one run uses at most: an exact integer, at most the topic's budget")
+	decimalVar(flags, &f.flops, "flops", 0, "operations that one run uses at most: an exact integer, at most the topic's budget")
 	flags.StringArrayVar(&f.hashes, "hash", nil, "content hash of training data; repeat for each")
 	flags.StringArrayVar(&f.datasets, "dataset", nil, "id of a training data set; repeat for each")
 	flags.StringVar(&f.architecture, "architecture", "", "label of the architecture, which nothing looks at")

@@ -209,7 +209,16 @@ func signAndWrite(f topicSignFlags, p *pin.Pin, d *topic.Document) error {
 	if err != nil {
 		return err
 	}
-	return writeSecret(f.out, append(text, '\n'))
+	return writeSecretOf(f.out, d.ID, append(text, '\n'), topicOfDocument)
+}
+
+// topicOfDocument names the topic that a document is of, "" when it is none.
+func topicOfDocument(data []byte) string {
+	d, err := topic.Parse(data)
+	if err != nil {
+		return ""
+	}
+	return d.ID
 }
 
 func newTopicVerifyCmd(env *Env) *cobra.Command {

@@ -27,7 +27,8 @@ func newTopicSealCmd(env *Env) *cobra.Command {
 		Long: `Seal a topic with the baseline that was measured: fill in script_sha256 and
 metrics_commitment, set its status to open, sign it. FILE is the draft or the signed
 draft. Two files are written, mode 0600: the measurement for PROOF_BASELINE_FILE, and
-the signed topic to publish.
+the signed topic to publish. A baseline file that is there keeps the measurements of
+other topics; the signed topic replaces an earlier one of the same topic alone.
 
 --measurement is what 'prova baseline measure' wrote. Without it the measurement is
 asked from the control plane, which needs --token-file; one that was made under older
@@ -89,14 +90,10 @@ func runTopicSeal(cmd *cobra.Command, env *Env, f *topicSealFlags, file string) 
 	if err := d.Validate(p, anyRunner); err != nil {
 		return fmt.Errorf("%s: %w", file, hinted(err))
 	}
-	data, err := m.JSON()
-	if err != nil {
-		return err
-	}
 	if err := signAndWrite(topicSignFlags{secret: f.secret, out: f.out}, p, d); err != nil {
 		return err
 	}
-	if err := writeSecret(f.baselineOut, data); err != nil {
+	if err := putBaseline(f.baselineOut, m); err != nil {
 		return err
 	}
 	payload, err := d.Payload()

@@ -1,6 +1,7 @@
 package holdout
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -208,22 +209,59 @@ func text(o *canonjson.Object, name string) (string, error) {
 // record a line: what the operator keeps, and what ParseFile reads. It is as
 // secret as the records.
 func Write(topicID string, records []Record) ([]byte, error) {
-	if !shape.Slug(topicID) {
-		return nil, fmt.Errorf("topic id %q must match [a-z0-9][a-z0-9-]{1,62}", topicID)
+	return write(map[string][]Record{topicID: records})
+}
+
+// ErrHasTopic is wrapped by Put when the file has records of the topic already.
+var ErrHasTopic = errors.New("has records of this topic already")
+
+// Put returns a holdout file with the records of one topic added beside those of
+// every other topic. Records that are there are never replaced ([ErrHasTopic]: a
+// topic whose records are lost is closed for good), and a list that names no topic
+// does not become one topic's. Empty data make a new file.
+func Put(data []byte, topicID string, records []Record) ([]byte, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return Write(topicID, records)
 	}
+	f, err := ParseFile(data)
+	if err != nil {
+		return nil, err
+	}
+	if f.shared != nil {
+		return nil, errors.New("holdout file: its list of records names no topic, so another topic cannot stand beside it")
+	}
+	if _, there := f.topics[topicID]; there {
+		return nil, fmt.Errorf("holdout file: %w", ErrHasTopic)
+	}
+	topics := maps.Clone(f.topics)
+	topics[topicID] = records
+	return write(topics)
+}
+
+func write(topics map[string][]Record) ([]byte, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "{\"topics\": {%q: [", topicID)
-	for i, r := range records {
-		line, err := json.Marshal(r.Reveal())
-		if err != nil {
-			return nil, errors.New("writing a record failed") // its text would hold the record
+	b.WriteString("{\"topics\": {")
+	for n, topicID := range slices.Sorted(maps.Keys(topics)) {
+		if !shape.Slug(topicID) {
+			return nil, fmt.Errorf("topic id %q must match [a-z0-9][a-z0-9-]{1,62}", topicID)
 		}
-		if i > 0 {
-			b.WriteByte(',')
+		if n > 0 {
+			b.WriteString(", ")
 		}
-		b.WriteString("\n  ")
-		b.Write(line)
+		fmt.Fprintf(&b, "%q: [", topicID)
+		for i, r := range topics[topicID] {
+			line, err := json.Marshal(r.Reveal())
+			if err != nil {
+				return nil, errors.New("writing a record failed") // its text would hold the record
+			}
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString("\n  ")
+			b.Write(line)
+		}
+		b.WriteString("\n]")
 	}
-	b.WriteString("\n]}}\n")
+	b.WriteString("}}\n")
 	return []byte(b.String()), nil
 }

@@ -2,6 +2,7 @@ package holdout_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,6 +101,50 @@ func TestAWrittenFileReadsBackAsItWas(t *testing.T) {
 	})
 	if _, err := holdout.Write("Not A Topic", nil); fmt.Sprint(err) != `topic id "Not A Topic" must match [a-z0-9][a-z0-9-]{1,62}` {
 		t.Error(err)
+	}
+}
+
+func TestPutKeepsTheRecordsOfEveryOtherTopic(t *testing.T) {
+	t.Parallel()
+	records := synthetic(t, 1)
+	other, err := holdout.Write("topic-b", records[:3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string]string{
+		"under topics": string(other), "by id": `{"topic-b":[` + oneRecord + `]}`, "no topic": "{}", "nothing": "\n",
+	} {
+		data, err := holdout.Put([]byte(file), "topic-a", records)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f, err := holdout.ParseFile(data)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, _ := f.For("topic-a"); commitment(got) != commitment(records) {
+			t.Errorf("%s: other records than were put", name)
+		}
+		if !strings.Contains(file, "topic-b") {
+			continue
+		}
+		before, err := holdout.ParseFile([]byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, _ := before.For("topic-b")
+		if is, _ := f.For("topic-b"); commitment(is) != commitment(was) {
+			t.Errorf("%s: the other topic's records are not what they were", name)
+		}
+	}
+	if _, err := holdout.Put(other, "topic-b", records); !errors.Is(err, holdout.ErrHasTopic) {
+		t.Errorf("the same topic's records: %v", err)
+	}
+	for _, file := range []string{"{", "[" + oneRecord + "]", "[]", `{"Topic":[]}`, `{"topic-b":1}`} {
+		if _, err := holdout.Put([]byte(file), "topic-a", records); err == nil || strings.Contains(err.Error(), `"d"`) {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }
 
