@@ -38,7 +38,7 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	if ctx.Err() != nil {
 		close(h.runs.stop) // stopped before it began; the next start recovers
-		return nil
+		return nil //nolint:nilerr // a stop during the recovery is a stop, whatever it interrupted
 	}
 	if h.o.Engine != nil && h.o.Production {
 		if _, err := h.probe(ctx); err != nil { // before the gate lets a run pass
@@ -337,7 +337,7 @@ func (h *Host) again(ctx context.Context, f *ledger.Flight) (*intake.Outcome, er
 		return nil, err
 	}
 	host := h.live(ctx, s)
-	host.Epoch = f.Epoch
+	host.Epoch, host.EpochFault = f.Epoch, "" // its flight keeps the epoch open
 	host.Topics = maps.Clone(host.Topics)
 	delete(host.Topics, f.TopicID)
 	for i := range versions {
