@@ -78,14 +78,14 @@ func TestEveryPageIsInBothLanguagesWithoutAScriptAndLinksOnlyToWhatIsThere(t *te
 func TestEachRowShowsTheReasonOfItsStateInWords(t *testing.T) {
 	s := lived(t)
 	for name, want := range map[string][2]string{
-		"champion":   {"Passed every gate and beat the bar of its moment by the topic's margin, so it was crowned.", "la ligne a été couronnée"},
-		"passed":     {"It was not crowned: 0.45 did not beat the bar of its moment by the topic's margin of 5%.", "0,45 n’a pas battu la barre"},
-		"missed":     {"The primary 0.41 does not beat the sealed value 0.4 by the share 0.05.", "La valeur principale 0,41 ne bat pas la valeur scellée 0,4"},
+		"champion":   {"Passed every gate and was better than the bar in force at the time by at least the topic's margin, so it was crowned.", "A passé tous les contrôles et dépassé la barre alors en vigueur d’au moins la marge du sujet : la ligne a été couronnée."},
+		"passed":     {"Passed every gate. Only this miner's best passing run of the epoch is paid. It was not crowned: 0.45 is not above the bar in force at the time by at least 5%.", "0,45 ne dépasse pas d’au moins 5 % la barre alors en vigueur."},
+		"missed":     {"The primary 0.41 is not better than the sealed value 0.4 by at least 5%: 0.42 or more was needed.", "La valeur principale 0,41 ne dépasse pas la valeur scellée 0,4 d’au moins 5 % : il fallait 0,42 ou plus."},
 		"red":        {"the inspection of the artefact ticked a rule red or left one out. Nothing was spent.", "a marqué une règle en rouge"},
 		"failed":     {"the recipe ran, and its result could not be reproduced.", "son résultat n’a pas pu être reproduit"},
-		"over":       {"More operations were measured than the miner declared.", "Plus d’opérations ont été mesurées que le mineur n’en a déclaré."},
+		"over":       {"More operations were measured than the miner declared.", "Les opérations mesurées sont plus nombreuses que celles que le mineur a déclarées."},
 		"undeclared": {"Rejected before any run: no training data was declared.", "aucune donnée d’entraînement n’a été déclarée"},
-		"copy":       {"It was not crowned: 0.5 did not beat", "0,5 n’a pas battu"},
+		"copy":       {"It was not crowned: 0.5 is not above", "0,5 ne dépasse pas d’au moins 5 %"},
 	} {
 		for i, l := range []string{"en", "fr"} {
 			require.Contains(t, text(s.get("/"+l+"/rows/"+s.rows[name])), want[i], name)
@@ -137,7 +137,7 @@ func TestThePayoutPageExplainsEachFigure(t *testing.T) {
 	} {
 		require.Contains(t, page, want)
 	}
-	require.Contains(t, text(s.get("/fr/epochs/0")), "Réserve plancher 300 000, 30 % de la masse : à parts égales entre 3 réussites.")
+	require.Contains(t, text(s.get("/fr/epochs/0")), "Réserve plancher 300 000, 30 % de la masse : à parts égales (3 réussites).")
 	one := text(s.get("/en/epochs/0?hotkey=" + apitest.Secret(t, "miner 2").Public().String()))
 	require.Contains(t, one, "Score 333,333 of the miner")
 	require.NotContains(t, one, "466,667")
@@ -149,7 +149,7 @@ func TestThePayoutPageExplainsEachFigure(t *testing.T) {
 	s.CloseEpoch()
 	require.Contains(t, text(s.get("/en/epochs/1")), "the bar 0.5, set by the champion of epoch 0, row "+s.rows["champion"]+".")
 	topic := text(s.get("/en/topics/" + apitest.OpenID))
-	require.Contains(t, topic, "to become champion, reach about 0.63 or more (the bar and a margin of 5%)")
+	require.Contains(t, topic, "Crown bar 0.63 or more To become champion: at least 5% better than the bar now in force, 0.6.")
 }
 
 func TestLabelsSayWhatMakesFiguresWorthLess(t *testing.T) {
@@ -230,7 +230,7 @@ func TestWhatIsNotThereIsANoticeInTheReadersLanguage(t *testing.T) {
 		"/fr/rows/pf_0000000000000009": {404, "Cette page n’existe pas"}, "/en/topics/nobody": {404, "There is no such page"}, "/en/topics/": {404, "There is no such page"},
 		"/en/epochs/7": {404, "There is no such page"}, "/en/epochs/07": {404, "There is no such page"}, "/en/epochs/x": {404, "There is no such page"},
 		"/en/nothing": {404, "There is no such page"}, "/nothing": {404, "There is no such page"}, "/en/rows/a/b": {404, "There is no such page"},
-		"/fr/rows?before=1": {400, "Cette adresse ne peut pas être lue"}, "/en/rows?hotkey=x": {400, "This address cannot be read"}, "/en/rows?%zz": {400, "This address cannot be read"},
+		"/fr/rows?before=1": {400, "Cette adresse n’est pas valide"}, "/en/rows?hotkey=x": {400, "This address cannot be read"}, "/en/rows?%zz": {400, "This address cannot be read"},
 	} {
 		w := s.ask(path)
 		require.Equal(t, want.status, w.Code, path)
@@ -251,8 +251,8 @@ func TestWhatIsNotThereIsANoticeInTheReadersLanguage(t *testing.T) {
 func TestThePageOfLimitsHasEveryPointInBothLanguages(t *testing.T) {
 	s := open(t)
 	for l, points := range map[string][]string{
-		"en": {"Hotkeys are free", "What sandboxed: false means", "Addresses are not signed", "A payout replays its snapshot", "The store is the operator's"},
-		"fr": {"Les clés sont gratuites", "Ce que veut dire sandboxed: false", "Les adresses ne sont pas signées", "Un paiement rejoue son instantané", "Le stockage est celui de l’opérateur"},
+		"en": {"Hotkeys are free", "What sandboxed: false means", "Addresses are not signed", "A payout replays its snapshot", "The store is the operator's", "A declaration is an oracle"},
+		"fr": {"Les clés sont gratuites", "Ce que veut dire sandboxed: false", "Les adresses ne sont pas signées", "Un paiement rejoue son instantané", "Le stockage appartient à l’opérateur", "Une déclaration est un oracle"},
 	} {
 		page := text(s.get("/" + l + "/limits"))
 		for _, p := range points {

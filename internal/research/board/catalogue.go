@@ -3,6 +3,7 @@ package board
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/prova-dev/prova/internal/platform/pages"
 )
@@ -22,6 +23,15 @@ func newCatalogue(l pages.Language) *catalogue {
 // count prints a number with its noun.
 func (c *catalogue) count(key string, n int) string {
 	return c.Must(c.Plural(key, int64(n)), c.Number(n))
+}
+
+// Instant prints a time; in French the hour follows an à, as it is read.
+func (c *catalogue) Instant(t time.Time) string {
+	text := c.Catalogue.Instant(t)
+	if c.Lang == pages.French {
+		return strings.Replace(text, ", ", " à ", 1)
+	}
+	return text
 }
 
 // bps prints basis points as a percentage.

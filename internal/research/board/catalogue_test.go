@@ -19,7 +19,7 @@ func TestTheCataloguesAgreeAndNoTextImputesAnIntentionOrNamesAProvider(t *testin
 func TestEveryTextIsUsedAndEveryKeyThatTheSourcesNameExists(t *testing.T) {
 	t.Parallel()
 	pagestest.Sources(t, newCatalogue(pages.English).Catalogue,
-		"limits.", "state.", "status.", "source.", "payout.", "family.", "direction.", "need.pass.", "need.crown.", "gate.", "integrity.", "notice.")
+		"limits.", "state.", "status.", "source.", "payout.", "family.", "direction.", "need.", "reason.awaiting.margin.", "gate.", "integrity.", "notice.")
 }
 
 // TestSection125EveryGateAndEveryCodeHasASentence holds the catalogue against the
@@ -42,10 +42,10 @@ func TestSection125EveryGateAndEveryCodeHasASentence(t *testing.T) {
 		"Measured 2,500,000 operations, over the topic's budget of 2,000.", "The holdout likelihood 3.25 does not beat the baseline 3.0 by the margin 0.02.",
 		"The claimed result was not reproduced.",
 	} {
-		if got := en.gate(verdict.Failed[i]); got != want {
+		if got := en.gate(verdict.Failed[i], nil); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if got := fr.gate(verdict.Failed[i]); got == want || strings.Contains(got, "%!") {
+		if got := fr.gate(verdict.Failed[i], nil); got == want || strings.Contains(got, "%!") {
 			t.Errorf("French: %q", got)
 		}
 	}

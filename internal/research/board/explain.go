@@ -33,13 +33,13 @@ func (c *catalogue) topicLines(t *payout.TopicResult, open int) []string {
 		lines = append(lines,
 			c.Must("explain.floor", c.Number(t.FloorMass), c.bps(uint64(t.PassFloorBps)), c.count("noun.pass", passes)),
 			c.Must("explain.novelty", c.Number(t.NoveltyMass), c.bps(uint64(t.NoveltyBps)), c.count("noun.improvement", int(t.Winners))),
-			c.Must("explain.bar", c.bar(t)))
+			c.bar(t))
 	}
 	if passes == 0 {
 		lines = append(lines, c.Must("explain.nopass"))
 	}
 	if t.Unpaid > 0 {
-		lines = append(lines, c.Must("explain.unpaid", c.Number(t.Unpaid)))
+		lines = append(lines, c.count("explain.unpaid", int(t.Unpaid)))
 	}
 	return lines
 }

@@ -4,7 +4,7 @@ import "github.com/prova-dev/prova/internal/platform/pages"
 
 // limitKeys are the points of the page of limits, in their order.
 func limitKeys() []string {
-	return []string{"hotkeys", "measure", "sandboxed", "agent", "duplicates", "withheld", "address", "epochs", "offers", "store"}
+	return []string{"hotkeys", "measure", "sandboxed", "agent", "duplicates", "withheld", "declaration", "address", "epochs", "offers", "store"}
 }
 
 type limit struct{ Title, Text string }

@@ -153,9 +153,12 @@ func (c *catalogue) labels(s *host.Status) []label {
 		warn("label.standin")
 	}
 	if s.Sandbox != nil {
-		if driver := pages.PlainLine(s.Sandbox.Driver); isolating(s.Sandbox.Driver) {
+		switch driver := pages.PlainLine(s.Sandbox.Driver); {
+		case isolating(s.Sandbox.Driver):
 			list = append(list, label{c.Must("label.driver", driver), false})
-		} else {
+		case s.Sandbox.Driver == fakeDriver:
+			warn("label.unsandboxed.fake")
+		default:
 			warn("label.unsandboxed", driver)
 		}
 	}
@@ -167,6 +170,9 @@ func (c *catalogue) labels(s *host.Status) []label {
 	}
 	return append(list, label{c.Must("label.store", pages.PlainLine(s.Store)), false})
 }
+
+// fakeDriver is how the fake agent names itself; its words are in the catalogues.
+const fakeDriver = "fake (nothing is isolated, figures are the artefact's own)"
 
 // isolating reports whether runs under a driver are stamped sandboxed: true
 // (decision 13).

@@ -16,6 +16,7 @@ import (
 type reason struct {
 	Head  string
 	Gates []string // one sentence for each gate that failed
+	Paid  string   // whether it is the run that its epoch pays; empty before the close
 }
 
 // reasonOf puts the state of a row in words. The document is that of its topic, nil
@@ -32,11 +33,11 @@ func (c *catalogue) reasonOf(row *intake.StoredRow, d *topic.Document) reason {
 		if d == nil {
 			return reason{Head: c.Must("reason.awaiting.custom")}
 		}
-		return reason{Head: c.Must("reason.awaiting.margin", c.Number(v.Harness.CustomValue), c.About(100*d.Metric.EpsilonRel))}
+		return reason{Head: c.Must("reason.awaiting.margin."+string(d.Metric.Direction), c.Number(v.Harness.CustomValue), c.About(100*d.Metric.EpsilonRel))}
 	case family.Rejected:
 		out := reason{Head: c.rejected(row)}
 		for _, g := range v.Failed {
-			out.Gates = append(out.Gates, c.gate(g))
+			out.Gates = append(out.Gates, c.gate(g, d))
 		}
 		return out
 	}
@@ -72,8 +73,9 @@ func gateFields() map[string][]string {
 }
 
 // gate puts a failed gate in words; one that this program does not know is shown as
-// it is stored.
-func (c *catalogue) gate(g family.Gate) string {
+// it is stored. With the document of the topic, which may be nil, a value that fell
+// short is shown with what was needed.
+func (c *catalogue) gate(g family.Gate, d *topic.Document) string {
 	names, known := gateFields()[g.Name()]
 	if !known {
 		return pages.PlainLine(g.String())
@@ -84,6 +86,9 @@ func (c *catalogue) gate(g family.Gate) string {
 		if json.Unmarshal(g.AppendJSON(nil), &outer) != nil {
 			return pages.PlainLine(g.String())
 		}
+		if text := c.missed(g, d, outer[g.Name()]); text != "" {
+			return text
+		}
 		for _, name := range names {
 			args = append(args, c.field(outer[g.Name()][name]))
 		}
@@ -92,6 +97,28 @@ func (c *catalogue) gate(g family.Gate) string {
 		return text
 	}
 	return c.Must("gate."+g.Name(), args...)
+}
+
+// missed says what a primary had to reach (R§12.1); empty where that is not known.
+func (c *catalogue) missed(g family.Gate, d *topic.Document, fields map[string]jsontext.Value) string {
+	if g.Name() != "throughput_miss" || d == nil {
+		return ""
+	}
+	var baseline, epsilon float64
+	if json.Unmarshal(fields["baseline"], &baseline) != nil || json.Unmarshal(fields["epsilon_rel"], &epsilon) != nil {
+		return ""
+	}
+	key := "need.missed." + string(d.Metric.Direction)
+	return c.Must(key, c.field(fields["value"]), c.field(fields["baseline"]), c.share100(epsilon), c.About(beyond(d.Metric.Direction, epsilon, baseline)))
+}
+
+// share100 prints a share of one as a percentage.
+func (c *catalogue) share100(share float64) string {
+	text := c.About(100 * share)
+	if c.Lang == pages.French {
+		return text + "\u202f%"
+	}
+	return text + "%"
 }
 
 // unquoted is the only argument when that is a word.

@@ -8,6 +8,7 @@ import (
 	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/ledger"
+	"github.com/prova-dev/prova/internal/research/payout"
 	"github.com/prova-dev/prova/internal/research/topic"
 )
 
@@ -128,8 +129,11 @@ func (b *Board) row(ctx context.Context, l pages.Language, id string) (*page, er
 	if d != nil {
 		content.Metric = c.metric(d)
 	}
-	for _, e := range b.o.Host.Epochs().Closed {
-		content.Closed = content.Closed || e.Epoch == row.Epoch
+	content.Closed = closedEpoch(b.o.Host.Epochs(), row.Epoch) != nil
+	if content.Closed && row.Verdict.Pass {
+		if content.Reason.Paid, err = b.paid(ctx, c, row); err != nil {
+			return nil, err
+		}
 	}
 	if is, known := sandboxed(row); known {
 		content.Sandboxed = c.Must("sandboxed.no")
@@ -140,6 +144,35 @@ func (b *Board) row(ctx context.Context, l pages.Language, id string) (*page, er
 	}
 	p.Content = content
 	return p, nil
+}
+
+// paid says whether a pass is the run that its epoch, which is closed, pays its miner
+// for.
+func (b *Board) paid(ctx context.Context, c *catalogue, row *intake.StoredRow) (string, error) {
+	result, err := b.o.Payout(ctx, row.Epoch)
+	if err != nil {
+		return "", err
+	}
+	miner, err := payout.ParseHotkey(row.MinerHotkey)
+	if err != nil {
+		return "", err
+	}
+	if len(result.Topics) == 0 {
+		return c.Must("counted.none"), nil
+	}
+	for _, t := range result.Explain(miner).Topics {
+		if t.Topic.ID != row.TopicID {
+			continue
+		}
+		switch {
+		case t.Entry == nil:
+			return c.Must("counted.no"), nil
+		case intake.ID(t.Entry.Row).String() != row.ID:
+			return c.Must("counted.other", intake.ID(t.Entry.Row).String()), nil
+		}
+		return c.Must("counted.this", c.Number(t.Entry.Total()), c.Number(payout.TotalMass)), nil
+	}
+	return c.Must("counted.topic"), nil
 }
 
 // receipt lists the members of a receipt in their order.

@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"slices"
 
 	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/research/host"
@@ -14,10 +15,41 @@ type topicLine struct {
 	ID, Statement     string
 	Metric, Direction string
 	Payout            string
-	Sealed, Bar       *float64
-	Need              string
+	Stand, State      string // one of the stands, and its word
+	Window            string
+	Sealed            *float64
+	Pass, Crown       *mark // nil: nothing is to be reached any more, or there is no such mark
+	Crowns            bool  // the family of the topic has champions
 	Champion          *crown
 	Ready             string // why it cannot be scored now; empty when it can
+}
+
+// mark is what a run has to reach for something, and where the figure comes from.
+type mark struct{ Need, Why string }
+
+// The stands of a topic: the words of its document, and what its window makes of them.
+const (
+	standOpen     = string(topic.Open)
+	standClosed   = string(topic.Closed)
+	standExpired  = "expired"
+	standUpcoming = "upcoming"
+)
+
+// Over reports whether the topic takes no submission ever again.
+func (t topicLine) Over() bool { return t.Stand == standClosed || t.Stand == standExpired }
+
+// standOf says where a topic stands in an epoch. Before the genesis nothing is open,
+// whatever its window.
+func standOf(d *topic.Document, epoch uint64, open bool) string {
+	switch {
+	case d.Status != topic.Open:
+		return string(d.Status)
+	case d.ValidUntilEpoch != nil && *d.ValidUntilEpoch < epoch:
+		return standExpired
+	case !open:
+		return standUpcoming
+	}
+	return standOpen
 }
 
 // crown is a promotion as pages show it.
@@ -41,28 +73,38 @@ func (c *catalogue) crown(p *ledger.Promotion) *crown {
 }
 
 func (b *Board) topicLine(ctx context.Context, c *catalogue, d *topic.Document) (topicLine, error) {
-	line := topicLine{
-		ID: d.ID, Statement: d.Statement, Metric: c.metric(d),
-		Direction: c.Must("direction." + string(d.Metric.Direction)), Payout: c.Word("payout", string(d.PayoutMode)),
-	}
-	var best *ledger.Promotion
+	ready := &host.Readiness{}
 	var err error
-	if line.Sealed, line.Bar, best, err = b.o.Host.Bar(ctx, d.ID); err != nil {
-		return line, err
+	if d.Status == topic.Open {
+		if ready, err = b.o.Host.Readiness(ctx, d.ID); err != nil {
+			return topicLine{}, err
+		}
 	}
-	line.Champion, line.Need = c.crown(best), c.need(d, line.Sealed, line.Bar)
-	if d.Status != topic.Open {
-		return line, nil
+	stand := standOf(d, b.o.Host.Epochs().Current, !slices.ContainsFunc(ready.Missing, notOpen))
+	line := topicLine{
+		ID: d.ID, Statement: d.Statement, Metric: c.metric(d), Stand: stand, State: c.Word("status", stand), Window: c.window(d),
+		Direction: c.Must("direction." + string(d.Metric.Direction)), Payout: c.Word("payout", string(d.PayoutMode)),
+		Crowns: d.Metric.Family == topic.Custom,
 	}
-	ready, err := b.o.Host.Readiness(ctx, d.ID)
+	sealed, bar, best, err := b.o.Host.Bar(ctx, d.ID)
 	if err != nil {
 		return line, err
 	}
-	if !ready.Scorable && len(ready.Missing) > 0 {
+	line.Sealed, line.Champion = sealed, c.crown(best)
+	if !line.Over() {
+		line.Pass = c.passMark(d, sealed)
+		if line.Crowns {
+			line.Crown = c.crownBar(d, bar)
+		}
+	}
+	if stand == standOpen && len(ready.Missing) > 0 {
 		line.Ready = ready.Missing[0].Error
 	}
 	return line, nil
 }
+
+// notOpen reports whether a row of the gate is that of a topic that is not open.
+func notOpen(m host.Missing) bool { return m.Name == "topic_open" }
 
 // metric names what a topic measures.
 func (c *catalogue) metric(d *topic.Document) string {
@@ -73,36 +115,46 @@ func (c *catalogue) metric(d *topic.Document) string {
 	return name
 }
 
-// need says in words what a run must reach to pass, and to be crowned (R§12.3, R§17).
-func (c *catalogue) need(d *topic.Document, sealed, bar *float64) string {
-	if sealed == nil && bar == nil {
-		return c.Must("need.unknown")
-	}
+// passMark is what a run must reach to pass (R§12.3): the sealed value bettered by
+// the margin of the topic, whoever is champion.
+func (c *catalogue) passMark(d *topic.Document, sealed *float64) *mark {
 	switch {
-	case d.Metric.Family == topic.NLL && sealed != nil:
-		return c.Must("need.nll", c.About(*sealed-d.EpsilonNLL), c.Number(d.EpsilonNLL))
-	case d.Metric.Family == topic.Custom && bar != nil:
-		return c.Must("need.crown."+string(d.Metric.Direction), c.About(beyond(d, *bar)), c.About(100*d.Metric.EpsilonRel))
-	case sealed != nil:
-		return c.Must("need.pass."+string(d.Metric.Direction), c.About(beyond(d, *sealed)), c.About(100*d.Metric.EpsilonRel))
+	case sealed == nil:
+		return &mark{c.Number(nil), c.Must("need.unknown")}
+	case d.Metric.Family == topic.NLL:
+		return &mark{c.Must("need.min", c.About(*sealed-d.EpsilonNLL)), c.Must("need.nll", c.Number(sealed), c.Number(d.EpsilonNLL))}
 	}
-	return c.Must("need.unknown")
+	return &mark{c.reach(d, *sealed), c.Must("need.pass", c.About(100*d.Metric.EpsilonRel), c.Number(sealed))}
 }
 
-// beyond is a value bettered by the margin of a topic.
-func beyond(d *topic.Document, v float64) float64 {
-	if d.Metric.Direction == topic.Max {
-		return v * (1 + d.Metric.EpsilonRel)
+// crownBar is what a run must reach to be crowned now (R§17): the bar, which each
+// champion raises, bettered by the margin of the topic.
+func (c *catalogue) crownBar(d *topic.Document, bar *float64) *mark {
+	if bar == nil {
+		return &mark{c.Number(nil), c.Must("need.unknown")}
 	}
-	return v * (1 - d.Metric.EpsilonRel)
+	return &mark{c.reach(d, *bar), c.Must("need.crown", c.About(100*d.Metric.EpsilonRel), c.Number(bar))}
+}
+
+// reach prints a value bettered by the margin of a topic, on the side that counts.
+func (c *catalogue) reach(d *topic.Document, v float64) string {
+	return c.Must("need."+string(d.Metric.Direction), c.About(beyond(d.Metric.Direction, d.Metric.EpsilonRel, v)))
+}
+
+// beyond is a value bettered by a share of itself (R§12.1).
+func beyond(d topic.Direction, epsilon, v float64) float64 {
+	if d == topic.Max {
+		return v * (1 + epsilon)
+	}
+	return v * (1 - epsilon)
 }
 
 type homeContent struct {
-	Open, Closed []topicLine
-	Epoch        uint64
-	ClosesAt     string
-	Queued       int
-	Running      int
+	Open, Upcoming, Over []topicLine
+	Epoch                uint64
+	ClosesAt             string
+	Queued               int
+	Running              int
 }
 
 func (b *Board) home(ctx context.Context, l pages.Language) (*page, error) {
@@ -116,18 +168,26 @@ func (b *Board) home(ctx context.Context, l pages.Language) (*page, error) {
 	if status.EpochClosesAt != nil {
 		content.ClosesAt = p.Instant(*status.EpochClosesAt)
 	}
-	for of, list := range map[string]*[]topicLine{"open": &content.Open, "closed": &content.Closed} {
-		documents, err := b.o.Host.Topics(of)
+	documents, err := b.o.Host.Topics("all")
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range documents {
+		if d.Status == topic.Draft {
+			continue
+		}
+		line, err := b.topicLine(ctx, p.catalogue, d)
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range documents {
-			line, err := b.topicLine(ctx, p.catalogue, d)
-			if err != nil {
-				return nil, err
-			}
-			*list = append(*list, line)
+		list := &content.Open
+		switch {
+		case line.Over():
+			list = &content.Over
+		case line.Stand == standUpcoming:
+			list = &content.Upcoming
 		}
+		*list = append(*list, line)
 	}
 	p.Content = content
 	return p, nil
@@ -136,20 +196,33 @@ func (b *Board) home(ctx context.Context, l pages.Language) (*page, error) {
 type topicContent struct {
 	topicLine
 	Document       *topic.Document
-	State          string
 	Family         string
 	Budget         string
-	Window         string
-	Missing        []host.Missing
+	Missing        []missing
 	RulesVersion   uint32
 	RulesSource    string
 	Rules          []topic.ChecklistItem
 	Earlier        int
-	Crowns         []*crown // newest first
+	History        []*crown // newest first
 	Rows           rowList
 	FloorShare     string
 	NoveltyShare   string
 	NeedsIsolation bool
+}
+
+// missing is a row of the gate that a submission would meet.
+type missing struct {
+	Text  string // in the language of the page; empty where only the gate's own words are known
+	Error string
+	Row   string
+}
+
+func (c *catalogue) missing(m host.Missing) missing {
+	out := missing{Error: m.Error, Row: m.Row}
+	if notOpen(m) {
+		out.Text = c.Must("missing.topic_open")
+	}
+	return out
 }
 
 func (b *Board) topic(ctx context.Context, l pages.Language, id string, q query) (*page, error) {
@@ -161,8 +234,8 @@ func (b *Board) topic(ctx context.Context, l pages.Language, id string, q query)
 	c := p.catalogue
 	p.Title, p.twin = d.ID, "v1/proof/topics/"+d.ID
 	content := topicContent{
-		Document: d, State: c.Word("status", string(d.Status)), Family: c.Word("family", string(d.Metric.Family)),
-		Budget: c.Number(d.FLOPsBudget), Window: c.window(d), NeedsIsolation: d.Constraints.FirecrackerRequired,
+		Document: d, Family: c.Word("family", string(d.Metric.Family)),
+		Budget: c.Number(d.FLOPsBudget), NeedsIsolation: d.Constraints.FirecrackerRequired,
 	}
 	if content.topicLine, err = b.topicLine(ctx, c, d); err != nil {
 		return nil, err
@@ -175,7 +248,9 @@ func (b *Board) topic(ctx context.Context, l pages.Language, id string, q query)
 		if err != nil {
 			return nil, err
 		}
-		content.Missing = ready.Missing
+		for _, m := range ready.Missing {
+			content.Missing = append(content.Missing, c.missing(m))
+		}
 	}
 	rules, err := b.o.Host.Rules(ctx, d.ID)
 	if err != nil {
@@ -191,7 +266,7 @@ func (b *Board) topic(ctx context.Context, l pages.Language, id string, q query)
 		return nil, err
 	}
 	for i := range crowns {
-		content.Crowns = append(content.Crowns, c.crown(&crowns[len(crowns)-1-i]))
+		content.History = append(content.History, c.crown(&crowns[len(crowns)-1-i]))
 	}
 	if content.Rows, err = b.rowList(ctx, c, ledger.RowQuery{Topic: d.ID}, q); err != nil {
 		return nil, err
