@@ -84,6 +84,9 @@ func (m *module) locals() {
 		}
 		m.byte("the type of a local", valueTypes...)
 	}
+	if m.allLocals += total; m.allLocals > MaxAllLocals {
+		m.refuse(m.pos, "its functions have more than %d locals together", MaxAllLocals)
+	}
 }
 
 // frame is an open block. A loop is written as two, so that labels are counted

@@ -80,6 +80,8 @@ func TestInstrumentSaysWhatIsWrongAndWhere(t *testing.T) {
 		"code behind the end":          {command([]byte{0x0b, 0x01}), "a function has 2 bytes after its end"},
 		"too many locals": {assembly{start: -1, funcs: []fn{{code: nil}}, raw: map[byte][]byte{
 			10: {1, 8, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, i32, 0x0b}}}.bytes(), "more than 50000 locals"},
+		"too many locals in all": {assembly{start: -1, funcs: make([]fn, 81), raw: map[byte][]byte{
+			10: cat([]byte{81}, []byte(strings.Repeat("\x06\x01\xd0\x86\x03\x7f\x0b", 81)))}}.bytes(), "more than 4000000 locals together"},
 		"a huge table":    {assembly{start: -1, funcs: []fn{{}}, raw: map[byte][]byte{4: cat([]byte{1, 0x70, 0}, u(1<<31))}}.bytes(), "a table has 2147483648 entries, at most 1048576"},
 		"too many tables": {assembly{start: -1, funcs: []fn{{}}, raw: map[byte][]byte{4: append([]byte{17}, []byte(strings.Repeat("\x70\x00\x01", 17))...)}}.bytes(), "more than 16 tables"},
 		"blocks too deep": {command([]byte(strings.Repeat("\x02\x40", meter.MaxNesting+1))), "nested more than 32768 deep"},

@@ -14,6 +14,7 @@ const (
 	MaxMetered   = 128 << 20 // bytes of what is made of it
 	MaxBody      = 8 << 20   // bytes of one function
 	MaxLocals    = 50_000    // of one function
+	MaxAllLocals = 4_000_000 // of all functions; a few bytes can declare many
 	MaxNesting   = 1 << 15   // of blocks in one function
 	MaxTables    = 16
 	MaxTableSize = 1 << 20 // entries of one table; a larger growth fails in the module
@@ -52,6 +53,7 @@ type module struct {
 	importedFuncs, funcs uint32 // funcs with the imported ones
 	globals              uint32
 	tables               uint32
+	allLocals            uint64
 	exports              uint32
 	start                int64 // -1: none
 	newGlobals           uint32
