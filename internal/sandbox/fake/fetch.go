@@ -58,7 +58,7 @@ func (f *fetcher) fetch(ctx context.Context, uri, digest string) ([]byte, error)
 	}
 	sum := sha256.Sum256(data)
 	if got := hex.EncodeToString(sum[:]); got != strings.ToLower(strings.TrimSpace(digest)) {
-		return nil, fmt.Errorf("the %d bytes at artifact_uri hash to %s, the submission names %s; the digest is of the exact file that is served, "+
+		return nil, fmt.Errorf("the file of %d bytes at artifact_uri hashes to %s, the submission names %s; the digest is of the exact file that is served, "+
 			"and a re-tarred tree never matches: forward the file verbatim", len(data), got, digest)
 	}
 	return data, nil
