@@ -13,7 +13,6 @@ import (
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/ledger"
 	"github.com/prova-dev/prova/internal/research/payout"
-	"github.com/prova-dev/prova/internal/research/shape"
 	"github.com/prova-dev/prova/internal/research/topic"
 )
 
@@ -217,15 +216,8 @@ func (h *Host) openIn(ctx context.Context, epoch uint64, rows []payout.Row) ([]p
 // sealed is the primary of the measurement that a topic was signed with. The pin
 // does not matter here: its image may have changed since the epoch.
 func (h *Host) sealed(d *topic.Document) (primary *float64, known bool) {
-	files := h.known.Load().files
-	if files.baseline == nil {
-		return nil, false
-	}
-	m, found := files.baseline.For(d.ID)
-	if !found {
-		return nil, false
-	}
-	if sum, err := m.Commitment(); err != nil || !shape.SameHex(sum, d.Baseline.MetricsCommitment) {
+	m := h.seals.of(d, h.known.Load().files.baseline)
+	if m == nil {
 		return nil, false
 	}
 	if f, ok := intake.Scored(d).PrimaryOf(figures(m)); ok {

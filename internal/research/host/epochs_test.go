@@ -161,9 +161,10 @@ func TestDecision3EpochsThatPassedInAnAbsenceCloseInOrderWithTheTopicsOfTheirTim
 func TestDecision3AnEpochWithPassesIsNotClosedWithoutTheMeasurementThatSealsThem(t *testing.T) {
 	w := alone(t, hourly)
 	w.submit(created, w.sent(nll0, 1, 1))
+	w.stop()
 	require.NoError(t, os.Rename(w.path("baseline.json"), w.path("aside.json")))
-	require.NoError(t, w.Reload(context.Background()))
 	w.clock.advance(time.Hour + grace)
+	w.start(t)
 	require.Eventually(t, func() bool { return contains(w.log, "does not have the measurement") }, 10*time.Second, 5*time.Millisecond)
 	require.False(t, w.closed.has(0))
 	require.NoError(t, os.Rename(w.path("aside.json"), w.path("baseline.json")))
@@ -214,4 +215,45 @@ func TestDecision3AFixedEpochStaysOpenUntilAnotherIsSet(t *testing.T) {
 	w.options.Epochs = payout.FixedEpoch(8)
 	w.restart(t)
 	require.Contains(t, w.submit(unavailable, w.sent(nll0, 1, 2))["error"], "epoch of this host is closed")
+}
+
+func TestDecision3AnEpochThatIsOverClosesUnderItsOwnSealWhateverTheTopicIsSealedWithSince(t *testing.T) {
+	w := alone(t, hourly)
+	w.boundary.Script(rlmtest.Digest(1), rlmtest.Script{Primary: ptr(0.5), Flops: 10})
+	w.boundary.Script(rlmtest.Digest(2), rlmtest.Script{Primary: ptr(0.5), Flops: 10})
+	release := w.hold()
+	digest := w.async(w.sent(custom0, 1, 1))
+	w.clock.advance(time.Hour + grace) // the epoch is over, and waits for its run
+	d, err := w.Topic(custom0)
+	require.NoError(t, err)
+	anew := *d
+	w.addBaseline(w.sealAs(&anew, 0.30))
+	require.NoError(t, w.publish(&anew))
+	release()
+	w.until(digest, "champion")
+	w.closes(0)
+	bar := func(epoch uint64) float64 {
+		snapshot, err := w.Snapshot(context.Background(), epoch)
+		require.NoError(t, err)
+		var got struct {
+			Topics []struct {
+				ID     string
+				Sealed *float64
+			}
+		}
+		decode(t, snapshot, &got)
+		for _, topic := range got.Topics {
+			if topic.ID == custom0 {
+				require.NotNil(t, topic.Sealed, "%s", snapshot)
+				return *topic.Sealed
+			}
+		}
+		t.Fatalf("epoch %d does not pay %s: %s", epoch, custom0, snapshot)
+		return 0
+	}
+	require.Equal(t, sealed0, bar(0))
+	w.submit(created, w.sent(custom0, 2, 2))
+	w.clock.advance(time.Hour)
+	w.closes(1)
+	require.Equal(t, 0.30, bar(1))
 }

@@ -80,6 +80,7 @@ type Host struct {
 	runs               *runs
 	closed             *closedEpochs
 	setups             *setups
+	seals              *seals
 	long               chan struct{} // places of those that read a long body
 }
 
@@ -126,6 +127,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		runs:      newRuns(),
 		closed:    newClosedEpochs(),
 		setups:    newSetups(),
+		seals:     newSeals(),
 		long:      make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	if err := h.closed.load(ctx, o.Ledger); err != nil {

@@ -224,6 +224,7 @@ func (h *Host) replace(ctx context.Context, stored []ledger.TopicVersion, files 
 			h.o.Log.WarnContext(ctx, "an open topic cannot be scored", "topic", id, "holdout", f.holdoutLogged, "baseline", f.baseline)
 		}
 	}
+	h.keepSeals(next)
 	h.known.Store(next)
 }
 
