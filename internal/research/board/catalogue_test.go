@@ -9,6 +9,7 @@ import (
 	"github.com/prova-dev/prova/internal/platform/pages"
 	"github.com/prova-dev/prova/internal/platform/pages/pagestest"
 	"github.com/prova-dev/prova/internal/research/family"
+	"github.com/prova-dev/prova/internal/research/topic"
 )
 
 func TestTheCataloguesAgreeAndNoTextImputesAnIntentionOrNamesAProvider(t *testing.T) {
@@ -74,6 +75,27 @@ func TestCountsAndSharesReadAsInEachLanguage(t *testing.T) {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+func TestAHarvestTopicHasAPassMarkAndNoCrown(t *testing.T) {
+	t.Parallel()
+	d := topic.New()
+	d.Metric.Family, d.EpsilonNLL = topic.NLL, 0.02
+	sealed := 3.0
+	en, fr := newCatalogue(pages.English), newCatalogue(pages.French)
+	if got, want := *en.passMark(d, &sealed), (mark{"2.98 or less", "To pass: the sealed baseline 3 less a margin of 0.02."}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := *fr.passMark(d, &sealed), (mark{"2,98 ou moins", "Pour réussir\u00a0: la référence scellée 3, moins une marge de 0,02."}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	d.Metric = topic.Metric{Family: topic.Throughput, Direction: topic.Max, EpsilonRel: 0.1}
+	if got := en.passMark(d, &sealed).Need; got != "3.3 or more" {
+		t.Errorf("throughput: %q", got)
+	}
+	if got := en.passMark(d, nil).Need; got != "–" {
+		t.Errorf("unknown: %q", got)
 	}
 }
 

@@ -8,6 +8,10 @@
 //
 //   - A page shows what the host gives to anyone, and nothing else: claim and address
 //     of an artefact are not there until the epoch of their row is closed.
+//   - What it takes to pass and what it takes to be crowned are two figures, each with
+//     where it comes from; a topic that is closed or expired asks for neither.
+//   - A pass is never said to be paid before its epoch is closed; then its page says
+//     whether it is the run that counted.
 //   - Whatever makes a figure worth less is a label on every page: a simulated
 //     backend, a stand-in, a driver that isolates nothing, unsigned submissions; a
 //     run outside a sandbox is labelled on its row.

@@ -130,7 +130,7 @@ func englishTexts() map[string]string {
 		"row.miner":            "Miner",
 		"row.primary":          "Primary value",
 		"row.flops":            "Operations",
-		"row.flops.both":       "measured %s, declared %s",
+		"row.flops.both":       "%s measured, %s declared",
 		"row.epoch":            "Epoch",
 		"row.epoch.open":       "not closed yet",
 		"row.epoch.closed":     "closed; see what it paid this miner",

@@ -22,7 +22,6 @@ func englishReasons() map[string]string {
 		"counted.topic":              "The topic was not open when this epoch closed, so it pays nothing for it, not even for this run.",
 		"counted.this":               "This is the run that counted for the miner in this epoch: it is paid %s of %s units.",
 		"counted.other":              "This run did not count: the miner's best passing run of the epoch is row %s.",
-		"counted.no":                 "This run did not count when the epoch closed.",
 
 		"gate.unreproduced":      "The claimed result was not reproduced.",
 		"gate.contamination":     "Training data overlaps the sealed holdout.",

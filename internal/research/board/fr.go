@@ -29,7 +29,7 @@ func frenchTexts() map[string]string {
 		"notice.query":         "La suite d’une liste se demande avec ?before= et l’identifiant d’une ligne ; une liste se restreint à un mineur avec ?hotkey= et 64 chiffres hexadécimaux.",
 		"notice.method.title":  "Ces pages sont en lecture seule",
 		"notice.method":        "Utilisez GET. Les soumissions se font par POST /v1/submissions.",
-		"notice.failed.title":  "Cette page ne peut pas être affichée pour l’instant",
+		"notice.failed.title":  "Cette page ne peut pas être faite maintenant",
 		"notice.failed":        "Le stockage n’a pas répondu. Réessayez ; le journal du service en donne la raison.",
 
 		"home.title":     "Sujets",
@@ -130,7 +130,7 @@ func frenchTexts() map[string]string {
 		"row.miner":            "Mineur",
 		"row.primary":          "Valeur principale",
 		"row.flops":            "Opérations",
-		"row.flops.both":       "mesurées %s, déclarées %s",
+		"row.flops.both":       "%s mesurées, %s déclarées",
 		"row.epoch":            "Époque",
 		"row.epoch.open":       "pas encore close",
 		"row.epoch.closed":     "close ; voir ce qu’elle a rapporté à ce mineur",

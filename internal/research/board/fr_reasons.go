@@ -22,7 +22,6 @@ func frenchReasons() map[string]string {
 		"counted.topic":              "Le sujet n’était pas ouvert à la clôture de cette époque : il ne paie rien pour elle, pas même pour cette exécution.",
 		"counted.this":               "C’est l’exécution retenue pour ce mineur dans cette époque : elle est payée %s unités sur %s.",
 		"counted.other":              "Cette exécution n’a pas été retenue : la meilleure exécution réussie de ce mineur pendant l’époque est la ligne %s.",
-		"counted.no":                 "Cette exécution n’a pas été retenue à la clôture de l’époque.",
 
 		"gate.unreproduced":      "Le résultat affirmé n’a pas été reproduit.",
 		"gate.contamination":     "Les données d’entraînement recoupent le jeu scellé.",
