@@ -50,6 +50,7 @@ type World struct {
 	Options  host.Options // change them in an edit
 	Pin      *pin.Pin
 	Key      *sr25519.SecretKey // of the topics
+	Vacant   bool               // no executor offer is made; an edit says so
 
 	t   testing.TB
 	dir string
@@ -155,8 +156,10 @@ func (w *World) open(tb testing.TB, root *artefact.Root) {
 	}
 	w.Host, err = host.Open(ctx, w.Options)
 	require.NoError(tb, err)
-	_, err = w.Host.SetExecutor(ctx, Executor(tb, 7200))
-	require.NoError(tb, err)
+	if !w.Vacant {
+		_, err = w.Host.SetExecutor(ctx, Executor(tb, 7200))
+		require.NoError(tb, err)
+	}
 	life, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- w.Host.Run(life) }()
