@@ -29,6 +29,7 @@ type closedEpochs struct {
 	mu   sync.RWMutex
 	list []ledger.EpochClose // by epoch
 	is   map[uint64]bool
+	last uint64 // the greatest in the list
 }
 
 func newClosedEpochs() *closedEpochs { return &closedEpochs{is: make(map[uint64]bool)} }
@@ -38,13 +39,14 @@ func (c *closedEpochs) load(ctx context.Context, l *ledger.Ledger) error {
 	if err != nil {
 		return fmt.Errorf("closed epochs: %w", err)
 	}
-	is := make(map[uint64]bool, len(list))
+	is, last := make(map[uint64]bool, len(list)), uint64(0)
 	for _, e := range list {
 		is[e.Epoch] = true
+		last = max(last, e.Epoch)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.list, c.is = list, is
+	c.list, c.is, c.last = list, is, last
 	return nil
 }
 
@@ -52,6 +54,14 @@ func (c *closedEpochs) has(epoch uint64) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.is[epoch]
+}
+
+// over reports whether an epoch, or a later one, is closed: nothing is accepted in it
+// any more.
+func (c *closedEpochs) over(epoch uint64) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.list) > 0 && c.last >= epoch
 }
 
 func (c *closedEpochs) all() []ledger.EpochClose {
@@ -67,11 +77,7 @@ func (c *closedEpochs) next() (uint64, bool) {
 	if len(c.list) == 0 {
 		return 0, false
 	}
-	last := uint64(0)
-	for _, e := range c.list {
-		last = max(last, e.Epoch)
-	}
-	return last + 1, true
+	return c.last + 1, true
 }
 
 // closeEpochs closes the epochs that are over, in order (decision 3). One with

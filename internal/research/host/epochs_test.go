@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/prova-dev/prova/internal/research/offer"
 	"github.com/prova-dev/prova/internal/research/payout"
 	"github.com/prova-dev/prova/internal/research/rlm/rlmtest"
 	"github.com/prova-dev/prova/internal/research/topic"
@@ -178,11 +179,11 @@ func TestDecision3BeforeTheGenesisNothingIsTaken(t *testing.T) {
 		require.NoError(t, err)
 		w.options.Epochs = epochs
 	})
-	require.Contains(t, w.submit(unavailable, w.sent(nll0, 1, 1))["error"], "before the genesis")
+	w.outOfTime("before the genesis of epochs")
 	status, err := w.Status(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, status.OpenTopics)
-	require.False(t, status.CanScore)
+	require.False(t, status.BaselineSealed)
 	w.clock.advance(time.Hour)
 	w.submit(created, w.sent(nll0, 1, 1))
 }
@@ -214,7 +215,52 @@ func TestDecision3AFixedEpochStaysOpenUntilAnotherIsSet(t *testing.T) {
 	require.False(t, w.closed.has(9))
 	w.options.Epochs = payout.FixedEpoch(8)
 	w.restart(t)
-	require.Contains(t, w.submit(unavailable, w.sent(nll0, 1, 2))["error"], "epoch of this host is closed")
+	w.outOfTime("the epoch of this host is closed")
+	require.Equal(t, "awaiting_admin", w.submit(ok, w.sent(nll0, 1, 1))["state"], "what was taken before is told all the same")
+	w.options.Epochs = payout.FixedEpoch(9)
+	w.restart(t)
+	w.submit(created, w.sent(nll0, 1, 2))
+}
+
+// outOfTime wants a host that says in each place that it takes nothing now: to miners,
+// in the status, of each topic, to whoever sets an offer, and in the log of the start.
+func (w *world) outOfTime(why string) {
+	w.t.Helper()
+	ctx, text := context.Background(), why+"; no submission is taken"
+	rows := w.rows()
+	for n, id := range []string{custom0, nll0} {
+		require.Equal(w.t, text, w.submit(unavailable, w.sent(id, 10+n, byte(10+n)))["error"])
+		ready, err := w.Readiness(ctx, id)
+		require.NoError(w.t, err)
+		w.sawValue(ready)
+		require.False(w.t, ready.Scorable)
+		require.Equal(w.t, []Missing{{Row: "8e", Name: "epoch", Error: text}}, ready.Missing)
+	}
+	status, err := w.Status(ctx)
+	require.NoError(w.t, err)
+	w.sawValue(status)
+	require.False(w.t, status.CanScore)
+	require.Empty(w.t, status.ScorableTopics)
+	set, err := w.SetExecutor(ctx, w.executor(7200, offer.Open))
+	require.NoError(w.t, err)
+	require.False(w.t, set.CanScore)
+	require.Equal(w.t, rows, w.rows())
+	require.Contains(w.t, w.log.String(), `"no submission is taken" why="`+why+`"`)
+}
+
+func TestDecision3AnEpochThatAnotherProcessClosedTakesNothingAndIsShownAsClosed(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.submit(created, w.sent(nll0, 1, 1))
+		require.NoError(t, w.ledger.CloseEpoch(context.Background(), 3, []byte(`{}`)))
+		require.Equal(t, "the epoch of this host is closed; no submission is taken", w.submit(unavailable, w.sent(nll0, 2, 2))["error"])
+		require.Equal(t, "the epoch of this host is closed; no submission is taken", w.submit(unavailable, w.sent(custom0, 3, 3))["error"])
+		status, err := w.Status(context.Background())
+		require.NoError(t, err)
+		require.False(t, status.CanScore)
+		require.Empty(t, status.ScorableTopics)
+		require.Equal(t, 1, w.rows())
+		require.Empty(t, w.runs.decided)
+	})
 }
 
 func TestDecision3AnEpochThatIsOverClosesUnderItsOwnSealWhateverTheTopicIsSealedWithSince(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/ledger"
 	"github.com/prova-dev/prova/internal/research/offer"
+	"github.com/prova-dev/prova/internal/research/payout"
 	"github.com/prova-dev/prova/internal/research/rlm"
 	"github.com/prova-dev/prova/internal/research/topic"
 	"github.com/prova-dev/prova/internal/sandbox/wire"
@@ -35,16 +36,28 @@ type fault struct{ holdout, holdoutLogged, baseline string }
 // view returns what the host knows now, in the epoch of now.
 func (h *Host) view() *state {
 	s := h.known.Load()
-	epoch, err := h.o.Epochs.At(h.o.Now())
-	begun := err == nil
-	if s.host.Epoch == epoch && s.begun == begun {
+	epoch, fault, begun := h.epoch()
+	if s.host.Epoch == epoch && s.host.EpochFault == fault && s.begun == begun {
 		return s
 	}
 	next, host := *s, *s.host
-	host.Epoch = epoch
+	host.Epoch, host.EpochFault = epoch, fault
 	next.host, next.begun = &host, begun
 	h.known.CompareAndSwap(s, &next)
 	return &next
+}
+
+// epoch is the epoch of now, and why nothing is accepted in it (decision 3). It has not
+// begun before the genesis of epochs.
+func (h *Host) epoch() (n uint64, fault string, begun bool) {
+	n, err := h.o.Epochs.At(h.o.Now())
+	switch {
+	case err != nil:
+		return n, payout.ErrBeforeGenesis.Error(), false
+	case h.closed.over(n):
+		return n, "the epoch of this host is closed", true
+	}
+	return n, "", true
 }
 
 // live is the host of a state with what must be looked at each time: the runners,
@@ -148,6 +161,9 @@ func (h *Host) Reload(ctx context.Context) error {
 	for _, fault := range files.faults(h.o.Pin) {
 		h.o.Log.WarnContext(ctx, "a file of the operator is refused", "fault", fault)
 	}
+	if _, fault, _ := h.epoch(); fault != "" {
+		h.o.Log.WarnContext(ctx, "no submission is taken", "why", fault)
+	}
 	executor, source, err := h.executor(ctx, files)
 	if err != nil {
 		return err
@@ -199,10 +215,10 @@ func (h *Host) rebuild(ctx context.Context, files *holding, executor *offer.Exec
 }
 
 func (h *Host) replace(ctx context.Context, stored []ledger.TopicVersion, files *holding, executor *offer.Executor) {
-	epoch, err := h.o.Epochs.At(h.o.Now())
-	next := &state{begun: err == nil, files: files, faults: make(map[string]fault), seen: make(map[string]uint32)}
+	epoch, epochFault, begun := h.epoch()
+	next := &state{begun: begun, files: files, faults: make(map[string]fault), seen: make(map[string]uint32)}
 	next.host = &intake.Host{
-		Pin: h.o.Pin, Epoch: epoch, Sim: h.o.ForceSim, SignatureRequired: !h.o.UnsignedOK,
+		Pin: h.o.Pin, Epoch: epoch, EpochFault: epochFault, Sim: h.o.ForceSim, SignatureRequired: !h.o.UnsignedOK,
 		Topics:    make(map[string]*intake.Topic, len(stored)),
 		Inference: files.inference, InferenceFault: files.inferenceFault,
 		Executor: executor, SecretOrigin: files.origin,

@@ -119,8 +119,9 @@ func (h *Host) Status(ctx context.Context) (*Status, error) {
 		SignatureRequired: host.SignatureRequired, Standin: h.o.Standin, Sandbox: h.sandbox(),
 	}
 	if s.begun {
-		out.OpenTopics, out.ScorableTopics = host.OpenTopics(), host.ScorableTopics()
+		out.OpenTopics = host.OpenTopics()
 	}
+	out.ScorableTopics = host.ScorableTopics()
 	out.CanScore = len(out.ScorableTopics) > 0
 	var err error
 	out.Queued, out.Running, err = h.load(ctx)
@@ -174,7 +175,7 @@ func (h *Host) Readiness(ctx context.Context, id string) (*Readiness, error) {
 		return nil, errUnknownTopic()
 	}
 	out := &Readiness{TopicID: id, Missing: []Missing{}}
-	if !s.begun || !t.Document.OpenAt(host.Epoch) {
+	if !t.Document.OpenAt(host.Epoch) {
 		out.Missing = append(out.Missing, Missing{Row: "5", Name: "topic_open", Error: "topic is not open"})
 	}
 	for _, r := range host.Unready(t) {

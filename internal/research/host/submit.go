@@ -8,7 +8,6 @@ import (
 
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/ledger"
-	"github.com/prova-dev/prova/internal/research/payout"
 	"github.com/prova-dev/prova/internal/research/topic"
 )
 
@@ -49,18 +48,16 @@ func (h *Host) Submit(ctx context.Context, sent Sent) (*Reply, error) {
 		if refusal != nil {
 			return h.refuse(ctx, refusal, "", wait)
 		}
-		if !s.begun {
-			return h.refuse(ctx, noEpoch(payout.ErrBeforeGenesis.Error()), submission.Digest, 0)
-		}
 		facts.Host = h.live(ctx, s)
 		submission.Topic = h.scored(submission.Topic)
 		reply, err := h.admit(ctx, facts, submission, sent, s.seen[submission.TopicID], now)
-		if !errors.Is(err, ledger.ErrClosed) {
+		if !errors.Is(err, ledger.ErrClosed) || again == attempts {
 			return reply, err
 		}
-		// The epoch ended between the freeze and the store: freeze it again, in the next.
-		if again == attempts {
-			return h.refuse(ctx, noEpoch("the epoch of this host is closed"), submission.Digest, 0)
+		// The epoch ended between the freeze and the store, or another process closed it:
+		// freeze it again, in the next epoch if there is one.
+		if err := h.closed.load(ctx, h.o.Ledger); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -82,11 +79,6 @@ func (h *Host) before(ctx context.Context, facts *intake.Facts) (*intake.Submiss
 	}
 	s, refusal := intake.Before(facts)
 	return s, refusal, nil
-}
-
-// noEpoch refuses a submission that belongs to no epoch.
-func noEpoch(why string) *intake.Refusal {
-	return &intake.Refusal{Row: "5", Name: "epoch", Status: unavailable, Text: why + "; no submission is taken"}
 }
 
 // admit walks the rest of the gate inside the transaction that records its outcome.

@@ -37,6 +37,7 @@ func ExampleGate() {
 	// 8b  rejoin               0
 	// 8c  hotkey_limit       429 too many submissions of this hotkey
 	// 8d  in_flight          409 this artefact is being evaluated already; ask for it by its submission digest
+	// 8e  epoch              503
 	// 9   sealed_topic       503 no open sealed topic; refuse scoring
 	// 10  inference_offer    503
 	// 11  pinned_digest      503 eval image digest not pinned; refuse live scoring (PROOF_FORCE_SIM=1 is CI only)

@@ -32,6 +32,10 @@ type Host struct {
 	Epoch uint64 // of the acceptance
 	Sim   bool   // the sim backend: rows of live hosts do not apply
 
+	// EpochFault says why nothing is accepted in the epoch: there is none yet, or it is
+	// closed (decision 3). Empty: there is no fault.
+	EpochFault string
+
 	// SignatureRequired is off only where a setting turns it off (decision 5). A
 	// signature that is there is checked all the same.
 	SignatureRequired bool

@@ -14,7 +14,7 @@ import (
 // when and why refuse, step fills in the submission, settles ends the walk with
 // an outcome that is no refusal.
 type Row struct {
-	Number string // of R§11.3; 0 and the letters after 8 and 23 are of the design's decisions 5 to 7
+	Number string // of R§11.3; 0 and the letters after 8 and 23 are of the design's decisions 3 and 5 to 7
 	Name   string
 	Status int    // 0: a step
 	Text   string // of a refusal; empty where the row says in each case what is wrong
@@ -68,6 +68,7 @@ var gate = []Row{
 	{Number: "8b", Name: "rejoin", settles: rejoins},
 	{Number: "8c", Name: "hotkey_limit", Status: tooMany, Text: "too many submissions of this hotkey", when: hotkeyLimited},
 	{Number: "8d", Name: "in_flight", Status: conflict, Text: "this artefact is being evaluated already; ask for it by its submission digest", when: inFlight},
+	{Number: "8e", Name: "epoch", Status: unavailable, Host: true, why: noEpoch},
 	{Number: "9", Name: "sealed_topic", Status: unavailable, Text: "no open sealed topic; refuse scoring", Host: true, when: noReadyTopic},
 	{Number: "10", Name: "inference_offer", Status: unavailable, Host: true, why: inferenceClosed},
 	{Number: "11", Name: "pinned_digest", Status: unavailable, Text: "eval image digest not pinned; refuse live scoring (PROOF_FORCE_SIM=1 is CI only)", Live: true, Host: true, when: cannotRent},
@@ -158,6 +159,15 @@ func rejoins(f *Facts, _ *Submission) Kind {
 // use up a miner's allowance.
 func hotkeyLimited(f *Facts, s *Submission) bool { return f.Miner.Limited && s.Signed }
 func inFlight(f *Facts, _ *Submission) bool      { return f.Miner.InFlight }
+
+// noEpoch refuses what would belong to no epoch, or to one that was paid already. What
+// was taken before joins its row all the same.
+func noEpoch(f *Facts, _ *Submission) error {
+	if f.Host.EpochFault == "" {
+		return nil
+	}
+	return errors.New(f.Host.EpochFault + "; no submission is taken")
+}
 
 func noReadyTopic(f *Facts, _ *Submission) bool {
 	for _, t := range f.Host.Topics {

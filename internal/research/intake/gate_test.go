@@ -45,6 +45,7 @@ var faults = []fault{
 	{"rejoin", "8b", 0, "", func(f *fixture) { f.facts.Miner.Nonce = NonceSameBody }, Rejoin},
 	{"hotkey_limit", "8c", 429, "too many submissions of this hotkey", func(f *fixture) { f.facts.Miner.Limited = true }, ""},
 	{"in_flight", "8d", 409, "this artefact is being evaluated already; ask for it by its submission digest", func(f *fixture) { f.facts.Miner.InFlight = true }, ""},
+	{"epoch", "8e", 503, "the epoch of this host is closed; no submission is taken", func(f *fixture) { f.host.EpochFault = "the epoch of this host is closed" }, ""},
 	{"sealed_topic", "9", 503, "no open sealed topic; refuse scoring", func(f *fixture) {
 		for _, t := range f.host.Topics {
 			t.Document.Baseline.ScriptSHA256 = ""
