@@ -79,8 +79,8 @@ func (c *Client) attempt(ctx context.Context, path, key string, body []byte) (da
 	case status >= 300 && status < 400:
 		return nil, 0, false, &Error{Kind: Redirect, Status: status, why: "the backend redirects, which is not followed"}
 	default:
-		after, given := c.retryAfter(res.Header.Get("Retry-After"))
-		return nil, after, repeatable(status, given), &Error{Kind: BadStatus, Status: status, why: "the backend refused the call"}
+		after := c.retryAfter(res.Header.Get("Retry-After"))
+		return nil, after, repeatable(status), &Error{Kind: BadStatus, Status: status, why: "the backend refused the call"}
 	}
 	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, 0, false, fault(NotJSON, "the answer is not application/json")
@@ -95,27 +95,24 @@ func (c *Client) attempt(ctx context.Context, path, key string, body []byte) (da
 	return data, 0, false, nil
 }
 
-// repeatable reports whether a status says that the call was not served.
-func repeatable(status int, asked bool) bool {
-	switch status {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return true
-	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		return asked
-	}
-	return false
+// repeatable reports whether a status says that the call was not served. A gateway's
+// 502 or 504 does not, whatever its Retry-After: the call behind it may have been
+// served and paid for.
+func repeatable(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
-// retryAfter reads the header (RFC 9110 §10.2.3): seconds, or a date.
-func (c *Client) retryAfter(value string) (time.Duration, bool) {
+// retryAfter reads the header (RFC 9110 §10.2.3): seconds, or a date. One that is
+// neither asks for no time.
+func (c *Client) retryAfter(value string) time.Duration {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second, true
+		return time.Duration(seconds) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(c.o.Now())), true
+		return max(0, at.Sub(c.o.Now()))
 	}
-	return 0, false
+	return 0
 }
 
 // ended turns the fault of a call whose context ended into that end.

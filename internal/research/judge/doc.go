@@ -27,9 +27,10 @@
 // A call costs money, so it is repeated only when the first cannot have been served:
 //
 //   - no connection came about, so that nothing was sent;
-//   - the backend answered 429 or 503, which say that it did not serve;
-//   - a gateway answered 502 or 504 and asked for another attempt by Retry-After.
-//     Without that header such an answer may stand for a call that was served.
+//   - the backend answered 429 or 503, which say that it did not serve.
+//
+// A gateway's 502 or 504 may stand for a call that was served and paid for, whatever
+// its Retry-After says: it is not repeated.
 //
 // Nothing is repeated once an answer has begun, nor when time ran out behind a sent
 // request. Retry-After is honoured; one that does not fit into the time of the call

@@ -260,8 +260,8 @@ func TestACallIsRepeatedOnlyWhenItWasNotServed(t *testing.T) {
 	}{
 		"429 and then an answer":              {[]http.HandlerFunc{status(429), chat("x")}, 2, true},
 		"503 and then an answer":              {[]http.HandlerFunc{status(503, "Retry-After", "1"), chat("x")}, 2, true},
-		"502 that asks for it":                {[]http.HandlerFunc{status(502, "Retry-After", "1"), chat("x")}, 2, true},
-		"504 that asks for it":                {[]http.HandlerFunc{status(504, "Retry-After", "0"), chat("x")}, 2, true},
+		"502 that asks for it":                {[]http.HandlerFunc{status(502, "Retry-After", "1"), chat("x")}, 1, false},
+		"504 that asks for it":                {[]http.HandlerFunc{status(504, "Retry-After", "0"), chat("x")}, 1, false},
 		"502 that does not":                   {[]http.HandlerFunc{status(502), chat("x")}, 1, false},
 		"504 that does not":                   {[]http.HandlerFunc{status(504), chat("x")}, 1, false},
 		"502 with a Retry-After that is none": {[]http.HandlerFunc{status(502, "Retry-After", "soon"), chat("x")}, 1, false},
