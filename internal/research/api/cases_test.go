@@ -44,6 +44,9 @@ var cases = map[string]func(t *testing.T, expected string){
 		d.Metric.CustomID = "nobody_registered"
 		p.Seal(d, apitest.Sealed)
 		publish(p, d).refused(http.StatusBadRequest, "no registered runner")
+		d.Metric.CustomID = "harness_sucess_rate"
+		p.Seal(d, apitest.Sealed)
+		publish(p, d).refused(http.StatusBadRequest, "a topic may draft but not open; did you mean "+apitest.CustomID+"?")
 		p.get("/v1/proof/topics/another-topic-v0").is(http.StatusNotFound)
 	},
 	"publish open custom, id registered": func(t *testing.T, expected string) {

@@ -24,8 +24,8 @@ func (h *Host) Publish(ctx context.Context, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, unread(err)
 	}
-	if err := d.Validate(h.o.Pin, h.registered()); err != nil {
-		return nil, refusef(bad, "%s", err)
+	if err := h.valid(d); err != nil {
+		return nil, err
 	}
 	switch err := d.Verify(h.o.Pin); {
 	case errors.Is(err, pin.ErrNoTopicKey):
@@ -50,12 +50,30 @@ func (h *Host) Publish(ctx context.Context, body []byte) ([]byte, error) {
 	return d.JSON()
 }
 
+// valid refuses a document that does not validate here, in the reference's words and,
+// behind them, with what may have been meant.
+func (h *Host) valid(d *topic.Document) error {
+	var known []string
+	if h.o.Engine != nil {
+		known = h.o.Engine.CustomIDs()
+	}
+	err := d.Validate(h.o.Pin, h.registered(), known...)
+	if err == nil {
+		return nil
+	}
+	var refusal *topic.Refusal
+	if errors.As(err, &refusal) && refusal.Hint != "" {
+		return refusef(bad, "%s; %s", err, refusal.Hint)
+	}
+	return refusef(bad, "%s", err)
+}
+
 // publishFile takes a topic of the operator's file as [Host.Publish] takes one of a
 // request. A document that is stored, even one that was replaced since, is passed
 // over: the file may be older than what an admin published.
 func (h *Host) publishFile(ctx context.Context, d *topic.Document, files *holding) error {
-	if err := d.Validate(h.o.Pin, h.registered()); err != nil {
-		return refusef(bad, "%s", err)
+	if err := h.valid(d); err != nil {
+		return err
 	}
 	if err := d.Verify(h.o.Pin); err != nil {
 		return refusef(bad, "%s", err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	spelling "github.com/prova-dev/prova/internal/platform/near"
 	"github.com/prova-dev/prova/internal/research/pin"
 	"github.com/prova-dev/prova/internal/research/shape"
 )
@@ -23,12 +24,13 @@ const (
 // [Document.Verify].
 //
 // registered says whether a runner is registered on this host under a custom id;
-// only open custom topics ask. nil stands for an empty registry.
-func (d *Document) Validate(p *pin.Pin, registered func(customID string) bool) error {
+// only open custom topics ask. nil stands for an empty registry. known are ids that
+// a refusal of one without a runner may hint at.
+func (d *Document) Validate(p *pin.Pin, registered func(customID string) bool, known ...string) error {
 	if registered == nil {
 		registered = func(string) bool { return false }
 	}
-	c := checker{d, p, registered}
+	c := checker{d, p, registered, known}
 	for _, check := range []func() error{
 		c.schema, c.id, c.statement, c.validation, c.discovery, c.metric, c.constraints, c.checklist,
 		c.flops, c.epsilonNLL, c.epsilonRegress, c.proxy, c.inference, c.executor, c.judgeModel,
@@ -45,6 +47,7 @@ type checker struct {
 	*Document
 	pin        *pin.Pin
 	registered func(string) bool
+	known      []string
 }
 
 func (c checker) schema() error {
@@ -54,10 +57,14 @@ func (c checker) schema() error {
 	return nil
 }
 
-func (c checker) id() error {
-	if !shape.Slug(c.ID) {
-		r := refuse(BadID, `topic id "%s" must match [a-z0-9][a-z0-9-]{1,62}`, short(c.ID))
-		r.Hint = slugHint(c.ID)
+func (c checker) id() error { return CheckID(c.ID) }
+
+// CheckID refuses what cannot be the id of a topic, with a [*Refusal] of kind
+// [BadID].
+func CheckID(id string) error {
+	if !shape.Slug(id) {
+		r := refuse(BadID, `topic id "%s" must match [a-z0-9][a-z0-9-]{1,62}`, short(id))
+		r.Hint = slugHint(id)
 		return r
 	}
 	return nil
@@ -159,7 +166,11 @@ func (c checker) metricCustom() error {
 	case !shape.CustomID(m.CustomID):
 		return binding("metric.custom_id", "must match [a-z0-9][a-z0-9_-]{1,63}")
 	case c.Status == Open && !c.registered(m.CustomID):
-		return refuse(UnknownCustom, `custom metric "%s" has no registered runner on this host; a topic may draft but not open`, m.CustomID)
+		r := refuse(UnknownCustom, `custom metric "%s" has no registered runner on this host; a topic may draft but not open`, m.CustomID)
+		if meant := spelling.Word(m.CustomID, c.known); meant != "" {
+			r.Hint = "did you mean " + meant + "?"
+		}
+		return r
 	case !shape.CustomID(m.Primary):
 		return c.badMetric()
 	case !(m.EpsilonRel > 0):

@@ -108,6 +108,57 @@ func TestR58EveryCheckHasItsTextAndKind(t *testing.T) {
 	}
 }
 
+// TestR56TheExecutorsCommitmentAndDeadlineComeBeforeTheJudgesModel is the pair that
+// no fault of a document alone has: whether a model is missing depends on the pin.
+func TestR56TheExecutorsCommitmentAndDeadlineComeBeforeTheJudgesModel(t *testing.T) {
+	t.Parallel()
+	p := host()
+	p.Inference.Model = ""
+	refusal := func(spoil func(*topic.Document)) topic.Kind {
+		d := nll(t)
+		spoil(d)
+		var r *topic.Refusal
+		if err := d.Validate(p, nil); !errors.As(err, &r) {
+			t.Fatalf("%v", err)
+		}
+		return r.Kind
+	}
+	if got := refusal(func(*topic.Document) {}); got != topic.IncompleteInference {
+		t.Errorf("no model at all: %s", got)
+	}
+	if got := refusal(func(d *topic.Document) { d.EvalExecutor.RequireOfferCommitment = ptr("") }); got != topic.BadExecutorCommitment {
+		t.Errorf("no model and no commitment: %s", got)
+	}
+	if got := refusal(func(d *topic.Document) { d.EvalExecutor.MaxProofDeadlineS = ptr(uint64(0)) }); got != topic.ExecutorDeadlineCeiling {
+		t.Errorf("no model and no deadline: %s", got)
+	}
+	if got := refusal(func(d *topic.Document) { d.Baseline.Optimizer = "" }); got != topic.IncompleteInference {
+		t.Errorf("no model and no optimizer: %s", got)
+	}
+}
+
+func TestAnUnregisteredCustomIDHasAHintAtOneThatIsRegistered(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		id, hint string
+		known    []string
+	}{
+		{"fit_nosie", "did you mean fit_noise?", []string{"other_rate", "fit_noise"}},
+		{"fit-noise", "did you mean fit_noise?", []string{"other_rate", "fit_noise"}},
+		{"bits_per_joule", "", []string{"other_rate", "fit_noise"}},
+		{"fit_noise", "", nil},
+	} {
+		d := custom(t)
+		d.Status, d.Metric.CustomID = topic.Open, c.id
+		var r *topic.Refusal
+		err := d.Validate(host(), nil, c.known...)
+		want := `custom metric "` + c.id + `" has no registered runner on this host; a topic may draft but not open`
+		if !errors.As(err, &r) || r.Error() != want || r.Hint != c.hint {
+			t.Errorf("%s of %v: %v, hint %q", c.id, c.known, err, r.Hint)
+		}
+	}
+}
+
 // TestR56TheEarlierCheckWins spoils each pair of neighbours that one document can
 // have both of; fields of another family, and one field spoiled twice, cannot.
 func TestR56TheEarlierCheckWins(t *testing.T) {
