@@ -26,12 +26,18 @@ Exit status: 0 a submission would run, 1 something is missing.`,
 		Example: "  prova research doctor my-topic --server https://proof.example",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := topicArg(args[0]); err != nil {
+				return err
+			}
 			c, err := f.client(env)
 			if err != nil {
 				return err
 			}
 			d, err := c.Topic(cmd.Context(), args[0])
 			if remote.IsStatus(err, http.StatusNotFound) {
+				if meant := nearTopic(cmd.Context(), c, args[0]); meant != "" {
+					return fmt.Errorf("%s has no topic %s; did you mean %s?", c.URL(), args[0], meant)
+				}
 				return fmt.Errorf("%s has no topic %s: publish it with 'prova topic publish FILE'; 'prova topic list --status all' shows what is there", c.URL(), args[0])
 			}
 			if err != nil {

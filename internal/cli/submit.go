@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/prova-dev/prova/evidence/sr25519"
+	"github.com/prova-dev/prova/internal/platform/near"
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/remote"
 	"github.com/prova-dev/prova/internal/research/shape"
@@ -231,7 +232,11 @@ func openTopic(ctx context.Context, client *remote.Client, id string) (*topic.Do
 		for i, d := range docs {
 			open[i] = d.ID
 		}
-		return nil, &ExitError{Code: submitRefused, Err: fmt.Errorf("%s has no topic %s; open are: %s", client.URL(), id, listed(open))}
+		hint := ""
+		if meant := near.Word(id, open); meant != "" {
+			hint = "; did you mean " + meant + "?"
+		}
+		return nil, &ExitError{Code: submitRefused, Err: fmt.Errorf("%s has no topic %s; open are: %s%s", client.URL(), id, listed(open), hint)}
 	}
 	if err != nil {
 		return nil, err

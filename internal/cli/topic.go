@@ -142,6 +142,9 @@ func runTopicSign(env *Env, f topicSignFlags, file string) error {
 	if err != nil {
 		return err
 	}
+	if err := topic.CheckID(d.ID); err != nil {
+		return fmt.Errorf("%s: %w", file, hinted(err))
+	}
 	if err := fillHoldout(f, p, d); err != nil {
 		return err
 	}

@@ -166,13 +166,16 @@ func newTopicShowCmd(env *Env) *cobra.Command {
 		Example: "  prova topic show my-topic --server https://proof.example",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := topicArg(args[0]); err != nil {
+				return err
+			}
 			c, err := f.client(env)
 			if err != nil {
 				return err
 			}
 			d, err := c.Topic(cmd.Context(), args[0])
 			if err != nil {
-				return err
+				return unknownTopic(cmd.Context(), c, args[0], err)
 			}
 			if asJSON {
 				text, err := d.JSON()
@@ -232,13 +235,16 @@ func newTopicRulesShowCmd(env *Env) *cobra.Command {
 		Example: "  prova topic rules show my-topic",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := topicArg(args[0]); err != nil {
+				return err
+			}
 			c, err := f.client(env)
 			if err != nil {
 				return err
 			}
 			rules, data, err := c.Rules(cmd.Context(), args[0])
 			if err != nil {
-				return err
+				return unknownTopic(cmd.Context(), c, args[0], err)
 			}
 			if asJSON {
 				return writeJSON(env, data)
@@ -278,6 +284,9 @@ with 'prova topic setup'.`,
 		Example: "  prova topic rules edit my-topic --rules rules.yaml --token-file ~/proof/admin.token",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := topicArg(args[0]); err != nil {
+				return err
+			}
 			if file == "" {
 				return usageError("--rules is missing: name the file of the rules, or - for standard input")
 			}
@@ -291,7 +300,7 @@ with 'prova topic setup'.`,
 			}
 			rules, err := c.EditRules(cmd.Context(), args[0], items)
 			if err != nil {
-				return err
+				return unknownTopic(cmd.Context(), c, args[0], err)
 			}
 			return printRules(env, rules)
 		},
@@ -350,6 +359,9 @@ else of it can have changed. Runs in flight end; a closed topic does not open ag
 		Example: "  prova topic close my-topic --secret ~/proof/topic.key --token-file ~/proof/admin.token",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := topicArg(args[0]); err != nil {
+				return err
+			}
 			if secret == "" {
 				return usageError("--secret is missing: name the file of the topic key's secret")
 			}
@@ -363,7 +375,7 @@ else of it can have changed. Runs in flight end; a closed topic does not open ag
 			}
 			d, err := c.Topic(cmd.Context(), args[0])
 			if err != nil {
-				return err
+				return unknownTopic(cmd.Context(), c, args[0], err)
 			}
 			if d.Status == topic.Closed {
 				_, err := fmt.Fprintf(env.Stdout, "topic       %s\nstatus      closed already\n", d.ID)

@@ -35,6 +35,9 @@ each step until the baseline is measured. Exit status 1 when a step failed.`,
   prova topic setup my-topic --approve --wait --token-file ~/proof/admin.token`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := topicArg(args[0]); err != nil {
+				return err
+			}
 			declined := cmd.Flags().Changed("decline")
 			switch {
 			case f.approve && declined:
@@ -66,7 +69,7 @@ func runTopicSetup(ctx context.Context, env *Env, c *remote.Client, f *topicSetu
 	if !f.approve && !declined && !f.wait {
 		shown, err := c.Presend(ctx, id)
 		if err != nil {
-			return err
+			return unknownTopic(ctx, c, id, err)
 		}
 		if err := writeJSON(env, shown); err != nil {
 			return err
@@ -85,7 +88,7 @@ func runTopicSetup(ctx context.Context, env *Env, c *remote.Client, f *topicSetu
 	if f.approve || declined {
 		state, err := c.Setup(ctx, id, f.approve, f.decline)
 		if err != nil {
-			return err
+			return unknownTopic(ctx, c, id, err)
 		}
 		fmt.Fprintf(env.Stdout, "topic       %s\nstate       %s\n", id, remote.Printable(state))
 	}
