@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -46,20 +48,22 @@ from. Nothing of the result is the server's.
 
 --hotkeys names the file of the hotkeys that are expected to have a weight: one a
 line, or a JSON array. Each gets one leaf, with its score or with why it has none.
+Without it the miners of the snapshot are taken, and no leaf can be signed: who is
+expected is for the subnet to say.
 --sign signs the leaves and writes them to --out: payload and signature in hex.
 --rows also asks for the row behind each run of the snapshot and compares it.
 --snapshot computes from a file, without a server.
 
 Exit status: 0 the same result, 2 another one, 1 any other fault.`,
-		Example: `  prova research payout --epoch 7 --hotkeys hotkeys.txt
+		Example: `  prova research payout --epoch 7
   prova research payout --epoch 7 --hotkeys hotkeys.txt --sign ~/proof/leaf.key --out leaves.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case !cmd.Flags().Changed("epoch"):
 				return usageError("--epoch is missing: 'prova research status' shows the current one; a payout is of a closed one")
-			case f.hotkeys == "":
-				return usageError("--hotkeys is missing: name the file of the hotkeys that are expected to have a weight")
+			case f.hotkeys == "" && f.sign != "":
+				return usageError("--hotkeys is missing: --sign needs the file of the hotkeys that are expected to have a weight")
 			case (f.sign == "") != (f.out == ""):
 				return usageError("--sign and --out belong together: the secret of the leaf key, and the file of the signed leaves")
 			case f.snapshot != "" && f.rows:
@@ -81,9 +85,12 @@ Exit status: 0 the same result, 2 another one, 1 any other fault.`,
 }
 
 func runPayout(ctx context.Context, env *Env, f *payoutFlags) error {
-	expected, err := readHotkeys(f.hotkeys)
-	if err != nil {
-		return err
+	var expected []payout.Hotkey
+	var err error
+	if f.hotkeys != "" {
+		if expected, err = readHotkeys(f.hotkeys); err != nil {
+			return err
+		}
 	}
 	var key *sr25519.SecretKey
 	if f.sign != "" {
@@ -93,6 +100,11 @@ func runPayout(ctx context.Context, env *Env, f *payoutFlags) error {
 	}
 	a, err := f.audit(ctx, env)
 	if err != nil {
+		return err
+	}
+	if f.hotkeys == "" {
+		expected = a.miners
+	} else if err := refuseLoneSecret(f.hotkeys, expected, a.miners); err != nil {
 		return err
 	}
 	leaves, unexpected := a.result.Leaves(expected)
@@ -121,8 +133,10 @@ func runPayout(ctx context.Context, env *Env, f *payoutFlags) error {
 type audit struct {
 	sum    string // SHA-256 of the snapshot
 	result *payout.Result
-	checks []string // what was compared and is the same
-	faults []string // what is not
+	miners []payout.Hotkey // of the snapshot's runs, sorted
+	alone  bool            // nothing was compared with a server
+	checks []string        // what was compared and is the same
+	faults []string        // what is not
 }
 
 func (f *payoutFlags) audit(ctx context.Context, env *Env) (*audit, error) {
@@ -135,7 +149,7 @@ func (f *payoutFlags) audit(ctx context.Context, env *Env) (*audit, error) {
 	} else if client, err = f.client(env); err == nil {
 		data, err = client.Snapshot(ctx, f.epoch)
 		if remote.IsStatus(err, http.StatusNotFound) {
-			err = fmt.Errorf("epoch %d is not closed at %s: %w", f.epoch, client.URL(), err)
+			err = notClosed(ctx, client, f.epoch, err)
 		}
 	}
 	if err != nil {
@@ -152,7 +166,9 @@ func (f *payoutFlags) audit(ctx context.Context, env *Env) (*audit, error) {
 	if a.result, err = payout.Payout(snapshot); err != nil {
 		return nil, err
 	}
+	a.miners = minersOf(snapshot)
 	if client == nil {
+		a.alone = true
 		return a, nil
 	}
 	if err := a.compare(ctx, client); err != nil {
@@ -162,6 +178,34 @@ func (f *payoutFlags) audit(ctx context.Context, env *Env) (*audit, error) {
 		return a, a.compareRows(ctx, client, snapshot)
 	}
 	return a, nil
+}
+
+// notClosed says once that an epoch has no snapshot, and when it will have one.
+func notClosed(ctx context.Context, client *remote.Client, epoch uint64, err error) error {
+	epochs, listErr := client.Epochs(ctx)
+	switch {
+	case listErr != nil:
+		return err
+	case epoch > epochs.Current:
+		return fmt.Errorf("epoch %d has not begun at %s: the current one is %d", epoch, client.URL(), epochs.Current)
+	case epoch < epochs.Current:
+		return fmt.Errorf("epoch %d is over at %s and not closed yet: runs that it accepted have to end first", epoch, client.URL())
+	case epochs.ClosesAt == nil:
+		return fmt.Errorf("epoch %d is not closed at %s: it is a fixed epoch, which never closes", epoch, client.URL())
+	}
+	return fmt.Errorf("epoch %d is not closed at %s: it closes at %s", epoch, client.URL(), epochs.ClosesAt.UTC().Format(time.RFC3339))
+}
+
+// minersOf lists who has a run in a snapshot.
+func minersOf(s *payout.Snapshot) []payout.Hotkey {
+	var list []payout.Hotkey
+	for _, t := range s.Topics {
+		for _, run := range t.Runs {
+			list = append(list, run.Miner)
+		}
+	}
+	slices.SortFunc(list, func(a, b payout.Hotkey) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(list)
 }
 
 func (a *audit) found(same bool, what, fault string) {
@@ -255,7 +299,7 @@ func (a *audit) compareRows(ctx context.Context, client *remote.Client, s *payou
 		}
 	}
 	if len(a.faults) == wrong {
-		a.checks = append(a.checks, fmt.Sprintf("%d runs of the snapshot are as in their public rows", runs))
+		a.checks = append(a.checks, plural(runs, "run")+" of the snapshot compared with the public rows: the same")
 	}
 	return nil
 }
@@ -265,6 +309,9 @@ func (a *audit) print(env *Env, expected []payout.Hotkey, leaves []payout.Leaf, 
 	fmt.Fprintf(&b, "epoch       %d\nsnapshot    sha256 %s\n", a.result.Epoch, a.sum)
 	for _, c := range a.checks {
 		fmt.Fprintf(&b, "checked     %s\n", c)
+	}
+	if a.alone {
+		b.WriteString("note        compared with no server: the snapshot is as the file has it\n")
 	}
 	for _, s := range a.result.Scores {
 		b.WriteString("\n" + a.result.Explain(s.Miner).String())
@@ -276,7 +323,7 @@ func (a *audit) print(env *Env, expected []payout.Hotkey, leaves []payout.Leaf, 
 	for _, l := range leaves {
 		fmt.Fprintf(&b, "  %s  %s\n", l.Hotkey, leafText(l))
 	}
-	fmt.Fprintf(&b, "  %d hotkeys expected\n", len(expected))
+	fmt.Fprintf(&b, "  %s expected\n", plural(len(expected), "hotkey"))
 	for _, h := range unexpected {
 		fmt.Fprintf(&b, "  %s  earned a score and is not among the expected: no leaf pays it\n", h)
 	}
@@ -360,47 +407,4 @@ func (a *audit) writeJSON(env *Env, expected []payout.Hotkey, leaves []signedLea
 		return err
 	}
 	return writeJSON(env, data)
-}
-
-// readHotkeys reads one hotkey a line, with # comments, or a JSON array of them.
-// A hotkey that is twice there is refused: it would have two weights.
-func readHotkeys(path string) ([]payout.Hotkey, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var texts []string
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		if err := json.Unmarshal(data, &texts); err != nil {
-			return nil, fmt.Errorf("%s: want an array of hotkeys: %w", path, err)
-		}
-	} else {
-		for text := range strings.Lines(string(data)) {
-			text, _, _ = strings.Cut(text, "#")
-			if text = strings.TrimSpace(text); text != "" {
-				texts = append(texts, text)
-			}
-		}
-	}
-	if len(texts) == 0 {
-		return nil, fmt.Errorf("%s names no hotkey", path)
-	}
-	seen := map[payout.Hotkey]bool{}
-	keys := make([]payout.Hotkey, 0, len(texts))
-	for i, text := range texts {
-		stored, ok := intake.Hex64(text)
-		if !ok {
-			return nil, fmt.Errorf("%s: hotkey %d is not 64 hexadecimal digits: %.80q", path, i+1, text)
-		}
-		h, err := payout.ParseHotkey(stored)
-		if err != nil {
-			return nil, fmt.Errorf("%s: hotkey %d: %w", path, i+1, err)
-		}
-		if seen[h] {
-			return nil, fmt.Errorf("%s: hotkey %s is there twice", path, h)
-		}
-		seen[h] = true
-		keys = append(keys, h)
-	}
-	return keys, nil
 }

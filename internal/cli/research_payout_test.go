@@ -17,16 +17,16 @@ func TestAnAuditorComputesThePayoutAndSignsItsLeaves(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.expect(0, b.submit("--uri", "http://127.0.0.1:1/a.tar", "--wait")...)
-	miner, idle := remotetest.Secret(t, 0x77).Public().String(), strings.Repeat("aa", 32)
+	miner, idle := remotetest.Secret(t, 0x77).Public().String(), remotetest.Secret(t, 0x78).Public().String()
 	hotkeys := b.write("hotkeys.txt", "# expected\n0x"+strings.ToUpper(miner)+" # the miner\n"+idle+"\n")
 	b.write("leaf.key", "44"+strings.Repeat("11", 31))
 	audit := []string{"research", "payout", "--epoch", "7", "--hotkeys", hotkeys}
-	b.expect(1, audit...).err("epoch 7 is not closed")
+	b.expect(1, audit...).err("epoch 7 is not closed at " + b.plane.URL + ": it is a fixed epoch, which never closes")
 	b.plane.CloseEpoch(t)
 	b.expect(0, append(audit, "--rows", "--sign", b.path("leaf.key"), "--out", b.path("leaves.json"))...).
 		out("miner "+miner+": score 1000000 of 1000000", "floor 300000", "novelty 700000: weight 400000000",
 			"checked     the snapshot has the hash that the server lists", "checked     the server's payout is the one computed here",
-			"checked     1 runs of the snapshot are as in their public rows", idle+"  no score: NotAttempted")
+			"checked     1 run of the snapshot compared with the public rows: the same", idle+"  no score: NotAttempted")
 
 	var leaves struct {
 		PublicKey string `json:"public_key"`
@@ -96,17 +96,58 @@ func TestAnAuditThatComesToAnotherResultSignsNothing(t *testing.T) {
 	b.expect(1, audit...).err("snapshot is not in its only encoding")
 }
 
-func TestHotkeysAreReadStrictly(t *testing.T) {
+func TestHotkeysAreReadStrictlyAndNoRefusalShowsWhatStandsThere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.plane.CloseEpoch(t)
-	key := strings.Repeat("ab", 32)
+	key, other := remotetest.Secret(t, 0x77).Public().String(), remotetest.Secret(t, 0x78).Public().String()
+	noPoint := strings.Repeat("ff", 32)
 	for content, want := range map[string]string{
-		"# none\n": "names no hotkey", key + "\n0x" + key: "is there twice", "abc": "hotkey 1 is not 64 hexadecimal digits", "[1]": "want an array of hotkeys",
+		"# none\n": "names no hotkey", key + "\n0x" + key: "hotkey 2 is there twice, first as hotkey 1", "abc0": "hotkey 1 is not 64 hexadecimal digits",
+		"[1]": "want an array of hotkeys", noPoint + "\n": "looks like a secret of 'prova keys new'", "# mine\n0x" + noPoint: "looks like a secret of 'prova keys new'",
+		key + "\n" + noPoint: "hotkey 2 is no sr25519 public key", `["` + noPoint + `"]`: "looks like a secret", `["` + key + `", 5, "` + noPoint + `"]`: "want an array of hotkeys",
+		key + "\n" + strings.Repeat("00", 32): "hotkey 2 is no sr25519 public key", // the identity
 	} {
-		b.expect(1, "research", "payout", "--epoch", "7", "--hotkeys", b.write("keys", content)).err(want)
+		for _, sign := range []bool{false, true} {
+			args := []string{"research", "payout", "--epoch", "7", "--hotkeys", b.write("keys", content)}
+			if sign {
+				b.write("leaf.key", "44"+strings.Repeat("11", 31))
+				args = append(args, "--sign", b.path("leaf.key"), "--out", b.path("leaves.json"))
+			}
+			s := b.expect(1, args...).err(want)
+			if said := s.stdout + s.stderr; strings.Contains(said, noPoint[:16]) || strings.Contains(said, key[:16]) || strings.Contains(said, "abc0") {
+				t.Errorf("%q: what stands in the file is shown: %s", content, said)
+			}
+		}
 	}
+	// A secret that is a point by chance, exactly as 'prova keys new' writes one.
+	lone := b.write("lone", other+"\n")
+	if s := b.expect(1, "research", "payout", "--epoch", "7", "--hotkeys", lone).err("may be a secret of 'prova keys new'", "chmod 644"); strings.Contains(s.stdout+s.stderr, other) {
+		t.Error("what may be a secret is shown")
+	}
+	if err := os.Chmod(lone, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.expect(0, "research", "payout", "--epoch", "7", "--hotkeys", lone).out(other+"  no score: ", "  1 hotkey expected")
+
 	snapshot := b.write("snapshot.json", `{"format":"prova-payout-snapshot/1","epoch":7,"topics":[]}`)
 	b.env[serverVariable] = "http://127.0.0.1:1"
-	b.expect(0, "research", "payout", "--epoch", "7", "--hotkeys", b.write("keys", key), "--snapshot", snapshot).out("nobody earned a score", "no score: ChallengeInternal")
+	b.expect(0, "research", "payout", "--epoch", "7", "--hotkeys", b.write("keys", key+" # one"), "--snapshot", snapshot).
+		out("nobody earned a score", "no score: ChallengeInternal", "note        compared with no server")
+}
+
+func TestAPayoutWithoutHotkeysTakesTheMinersOfTheSnapshotAndSignsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.expect(0, b.submit("--uri", "http://127.0.0.1:1/a.tar", "--wait")...)
+	b.plane.CloseEpoch(t)
+	miner := remotetest.Secret(t, 0x77).Public().String()
+	b.expect(0, "research", "payout", "--epoch", "7").out("leaves\n  "+miner+"  score 1000000", "  1 hotkey expected")
+	b.write("leaf.key", "44"+strings.Repeat("11", 31))
+	b.expect(64, "research", "payout", "--epoch", "7", "--sign", b.path("leaf.key"), "--out", b.path("leaves.json")).err("--hotkeys is missing: --sign needs")
+	b.expect(1, "research", "payout", "--epoch", "9").err("epoch 9 has not begun at " + b.plane.URL + ": the current one is 8")
+	if s := b.expect(1, "research", "payout", "--epoch", "8"); strings.Count(s.stderr, "not closed") != 1 {
+		t.Errorf("said twice: %s", s.stderr)
+	}
+	b.expect(1, "research", "payout", "--epoch", "6").err("epoch 6 is over at " + b.plane.URL + " and not closed yet")
 }
