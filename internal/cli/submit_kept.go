@@ -81,6 +81,20 @@ func (k *keptFile) locate(digest string) error {
 		}
 		dir = filepath.Join(state, "prova", "submissions")
 	}
+	// A folder inside a checkout is refused before it is made.
+	above, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("folder of kept submissions: %w", err)
+	}
+	for above != filepath.Dir(above) {
+		if _, err := os.Stat(above); err == nil {
+			break
+		}
+		above = filepath.Dir(above)
+	}
+	if _, err := secretDir(filepath.Join(above, digest+".json")); err != nil {
+		return fmt.Errorf("folder of kept submissions: %w", err)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("folder of kept submissions: %w", err)
 	}
