@@ -125,6 +125,20 @@ func (h *holding) faults(p *pin.Pin) []string {
 	return kept
 }
 
+// unusable names the files that are set and could not be read.
+func (h *holding) unusable() (u intake.Unusable) {
+	if h.topicsFault != "" {
+		u.Topics = topicsVariable
+	}
+	if h.holdoutFault != "" {
+		u.Holdout = holdoutVariable
+	}
+	if h.baselineFault != "" {
+		u.Baseline = baselineVariable
+	}
+	return u
+}
+
 // holdoutFor returns the verified holdout of a topic, or why there is none: a text
 // for anyone, and one for the log, which may name the record that is at fault. A
 // production host takes no records that anyone can compute (decision 12).

@@ -75,6 +75,8 @@ type Host struct {
 	o     Options
 	known atomic.Pointer[state]
 	mu    sync.Mutex // held by whoever replaces the state
+	// warned is what the log was last told of each topic's files; mu guards it.
+	warned map[string]fault
 
 	addresses, hotkeys *window
 	runs               *runs
@@ -122,6 +124,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h := &Host{
 		o:         o,
+		warned:    make(map[string]fault),
 		addresses: newWindow(o.Limits.AddressPerMinute, time.Minute),
 		hotkeys:   newWindow(o.Limits.HotkeyPerHour, time.Hour),
 		runs:      newRuns(),

@@ -62,7 +62,11 @@ func (h *Host) valid(d *topic.Document) error {
 		return nil
 	}
 	var refusal *topic.Refusal
-	if errors.As(err, &refusal) && refusal.Hint != "" {
+	is := errors.As(err, &refusal)
+	if why := h.customFault(); is && refusal.Kind == topic.UnknownCustom && why != "" {
+		return refusef(bad, "%s (%s)", err, why)
+	}
+	if is && refusal.Hint != "" {
 		return refusef(bad, "%s; %s", err, refusal.Hint)
 	}
 	return refusef(bad, "%s", err)

@@ -65,6 +65,9 @@ func (h *Host) epoch() (n uint64, fault string, begun bool) {
 func (h *Host) live(ctx context.Context, s *state) *intake.Host {
 	host := *s.host
 	host.JudgeKey = h.o.Files.keyed()
+	if !host.JudgeKey && h.o.Files.InferenceKey != "" {
+		host.Unusable.JudgeKey = keyVariable
+	}
 	if h.o.Harvest != nil {
 		facts := h.o.Harvest.Facts()
 		host.Harvest = &facts
@@ -143,6 +146,15 @@ func (h *Host) driverNow(ctx context.Context) string {
 	return h.driverFault()
 }
 
+// customFault says why no custom topic can be scored on a host without an orchestrator;
+// empty when it has one (R§15.5).
+func (h *Host) customFault() string {
+	if h.o.Engine == nil || !h.o.Engine.Wired() {
+		return "runner not wired: " + strings.TrimPrefix(rlm.ErrUnwired.Error(), "topic-vm orchestrator not wired: ")
+	}
+	return ""
+}
+
 // registered says whether a custom id has a runner on this host.
 func (h *Host) registered() func(string) bool {
 	if h.o.Engine == nil {
@@ -158,7 +170,8 @@ func (h *Host) Reload(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	files := h.o.Files.read(h.o.Pin, h.o.SecretOrigin, h.o.Lookup)
-	for _, fault := range files.faults(h.o.Pin) {
+	clear(h.warned) // whoever asks for a reload is told again
+	for _, fault := range append(files.faults(h.o.Pin), h.keyFaults()...) {
 		h.o.Log.WarnContext(ctx, "a file of the operator is refused", "fault", fault)
 	}
 	if _, fault, _ := h.epoch(); fault != "" {
@@ -184,6 +197,17 @@ func (h *Host) Reload(ctx context.Context) error {
 		}
 	}
 	return h.rebuild(ctx, files, executor)
+}
+
+// keyFaults lists the key files that are set and hold no key, for the log.
+func (h *Host) keyFaults() (list []string) {
+	if h.o.Files.InferenceKey != "" && !h.o.Files.keyed() {
+		list = append(list, keyVariable+" cannot be used: the file is missing, cannot be read or holds no key")
+	}
+	if h.o.Engine != nil && h.o.Engine.OwnerKeyMissing() {
+		list = append(list, rlm.OwnerKeyVariable+" cannot be used: the file is missing, cannot be read or holds no key")
+	}
+	return list
 }
 
 // executor picks the live executor offer: of the file when one is set, however bad
@@ -221,7 +245,7 @@ func (h *Host) replace(ctx context.Context, stored []ledger.TopicVersion, files 
 		Pin: h.o.Pin, Epoch: epoch, EpochFault: epochFault, Sim: h.o.ForceSim, SignatureRequired: !h.o.UnsignedOK,
 		Topics:    make(map[string]*intake.Topic, len(stored)),
 		Inference: files.inference, InferenceFault: files.inferenceFault,
-		Executor: executor, SecretOrigin: files.origin,
+		Executor: executor, SecretOrigin: files.origin, Unusable: files.unusable(), CustomFault: h.customFault(),
 		Overrides: files.overrides, OverridesFault: files.overridesFault,
 	}
 	if executor == nil {
@@ -236,9 +260,11 @@ func (h *Host) replace(ctx context.Context, stored []ledger.TopicVersion, files 
 			continue
 		}
 		next.host.Topics[id], next.faults[id] = h.equip(t, files)
-		if f := next.faults[id]; t.Status == topic.Open && f != (fault{}) {
+		f := next.faults[id]
+		if t.Status == topic.Open && f != (fault{}) && h.warned[id] != f {
 			h.o.Log.WarnContext(ctx, "an open topic cannot be scored", "topic", id, "holdout", f.holdoutLogged, "baseline", f.baseline)
 		}
+		h.warned[id] = f
 	}
 	h.keepSeals(next)
 	h.known.Store(next)

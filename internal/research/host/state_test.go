@@ -58,7 +58,7 @@ func TestSection25ABadFileIsLaterA503ThatNamesItAndNotItsPath(t *testing.T) {
 				}
 				require.Contains(t, said, c.want, "%+v", ready.Missing)
 				require.Equal(t, "", w.shownPath())
-				w.submit(unavailable, w.sent(c.topic, 1, 1))
+				require.Contains(t, w.submit(unavailable, w.sent(c.topic, 1, 1))["error"], c.want, "the 503 names the file")
 				require.Zero(t, w.rows())
 				require.Contains(t, w.log.String(), c.want, "the start warned")
 			})
@@ -313,12 +313,62 @@ func TestSection154WithoutAnyScorerEverySubmissionIs503(t *testing.T) {
 	require.Contains(t, w.submit(unavailable, w.sent(nll0, 1, 1))["error"], "no in-process sim")
 }
 
+// R§24.5: a control plane without an orchestrator names both variables, to miners and
+// to whoever publishes; ids that are listed over it register nothing (R§15.4).
+func TestSection155AHostWithoutAnOrchestratorNamesBothVariables(t *testing.T) {
+	const why = "runner not wired: no orchestrator configured (PROOF_VM_ORCHESTRATOR_URL / PROOF_VM_ORCHESTRATOR_TOKEN_FILE)"
+	for name, lacks := range map[string]func(w *world){
+		"no engine":             func(w *world) { w.boundary = nil },
+		"an unwired boundary":   func(w *world) { w.engine.Boundary = rlm.Unwired{} },
+		"no live scorer at all": func(w *world) { w.boundary, w.options.Harvest = nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := alone(t) // where the topic opened
+			w.stop()
+			lacks(w)
+			w.start(t)
+			got := w.submit(unavailable, w.sent(custom0, 1, 1))["error"]
+			require.Contains(t, got, `custom metric "`+customID+`" has no registered runner (`+why+`); refuse scoring`)
+			status, err := w.Status(context.Background())
+			require.NoError(t, err)
+			require.Empty(t, status.RegisteredCustom)
+			d := newTopic("another-custom", topic.Custom)
+			w.ready(d, true)
+			_, err = w.Publish(context.Background(), signed(t, d))
+			require.Equal(t, bad, w.sawError(err).Status)
+			require.Contains(t, err.Error(), "a topic may draft but not open ("+why+")")
+			require.Zero(t, w.rows())
+		})
+	}
+}
+
+func TestSection25AKeyFileWithoutAKeyIsAWarningOfTheStart(t *testing.T) {
+	w := alone(t, func(w *world) {
+		w.engine.OwnerKeyFile = w.path("owner.key")
+		w.write("judge.key", []byte(" "))
+	})
+	require.Contains(t, w.log.String(), "PROOF_INFERENCE_API_KEY_FILE cannot be used")
+	require.Contains(t, w.log.String(), "PROOF_RLM_OWNER_INFERENCE_KEY_FILE cannot be used")
+	require.NotContains(t, alone(t).log.String(), "cannot be used")
+}
+
+func TestSection25AnOpenTopicThatCannotBeScoredIsLoggedOnce(t *testing.T) {
+	w := alone(t, func(w *world) { w.write("baseline.json", []byte("{")) })
+	require.NoError(t, w.publish(newDraft(w, "another-topic")))
+	for _, id := range []string{custom0, nll0} {
+		require.Equal(t, 1, strings.Count(w.log.String(), `"an open topic cannot be scored" topic=`+id), id)
+	}
+	require.NoError(t, w.Reload(context.Background()))
+	require.Equal(t, 2, strings.Count(w.log.String(), `"an open topic cannot be scored" topic=`+nll0), "a reload tells again")
+}
+
 func TestSection29AnEmptyDigestAndAMissingKeyAre503(t *testing.T) {
 	w := alone(t)
 	require.NoError(t, os.Remove(w.path("judge.key")))
-	require.Equal(t, offer.ErrInferenceKey.Error(), w.submit(unavailable, w.sent(custom0, 1, 1))["error"])
+	noKey := offer.ErrInferenceKey.Error() + " (PROOF_INFERENCE_API_KEY_FILE cannot be used)"
+	require.Equal(t, noKey, w.submit(unavailable, w.sent(custom0, 1, 1))["error"])
 	w.write("judge.key", []byte(" \n"))
-	require.Equal(t, offer.ErrInferenceKey.Error(), w.submit(unavailable, w.sent(custom0, 1, 1))["error"])
+	require.Equal(t, noKey, w.submit(unavailable, w.sent(custom0, 1, 1))["error"])
 	w.write("judge.key", []byte(secretKey))
 	w.submit(created, w.sent(custom0, 1, 1))
 

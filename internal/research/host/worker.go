@@ -38,7 +38,7 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	if ctx.Err() != nil {
 		close(h.runs.stop) // stopped before it began; the next start recovers
-		return nil //nolint:nilerr // a stop during the recovery is a stop, whatever it interrupted
+		return nil         //nolint:nilerr // a stop during the recovery is a stop, whatever it interrupted
 	}
 	if h.o.Engine != nil && h.o.Production {
 		if _, err := h.probe(ctx); err != nil { // before the gate lets a run pass

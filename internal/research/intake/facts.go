@@ -54,8 +54,27 @@ type Host struct {
 	Overrides      offer.Overrides
 	OverridesFault error // of offer.ParseOverrides
 
+	// Unusable names, by the variables that set them, the operator's files that are
+	// missing or cannot be read; their rows say so.
+	Unusable Unusable
+
 	Harvest *Harvest // scorer of nll and throughput; nil: not wired
 	Custom  *Custom  // scorer of custom topics; nil: no live orchestrator or no id registered
+
+	// CustomFault says why Custom is nil (R§15.5); empty: this host has no scorer of custom
+	// topics, and that is all there is to say.
+	CustomFault string
+}
+
+// Unusable holds the variable of each file that is set and cannot be used, empty for
+// one that is fine or is not set.
+type Unusable struct{ Topics, Holdout, Baseline, JudgeKey string }
+
+func (h *Host) customFault() string {
+	if h.CustomFault != "" {
+		return h.CustomFault
+	}
+	return "no custom-family scorer on this host"
 }
 
 // Topic is one topic and what the host has for it. A nil Holdout or Baseline was

@@ -3,6 +3,7 @@ package intake
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/prova-dev/prova/internal/research/holdout"
 	"github.com/prova-dev/prova/internal/research/offer"
@@ -20,6 +21,10 @@ type Row struct {
 	Text   string // of a refusal; empty where the row says in each case what is wrong
 	Live   bool   // does not apply under sim
 	Host   bool   // looks at nothing but the host and the topic
+
+	// adds names the operator's files that cannot be used, behind the text of a row that
+	// refuses for want of what they hold; empty: none. It goes with when or why.
+	adds func(*Facts, *Submission) string
 
 	when    func(*Facts, *Submission) bool
 	why     func(*Facts, *Submission) error
@@ -69,21 +74,21 @@ var gate = []Row{
 	{Number: "8c", Name: "hotkey_limit", Status: tooMany, Text: "too many submissions of this hotkey", when: hotkeyLimited},
 	{Number: "8d", Name: "in_flight", Status: conflict, Text: "this artefact is being evaluated already; ask for it by its submission digest", when: inFlight},
 	{Number: "8e", Name: "epoch", Status: unavailable, Host: true, why: noEpoch},
-	{Number: "9", Name: "sealed_topic", Status: unavailable, Text: "no open sealed topic; refuse scoring", Host: true, when: noReadyTopic},
+	{Number: "9", Name: "sealed_topic", Status: unavailable, Text: "no open sealed topic; refuse scoring", Host: true, when: noReadyTopic, adds: topicFiles},
 	{Number: "10", Name: "inference_offer", Status: unavailable, Host: true, why: inferenceClosed},
 	{Number: "11", Name: "pinned_digest", Status: unavailable, Text: "eval image digest not pinned; refuse live scoring (PROOF_FORCE_SIM=1 is CI only)", Live: true, Host: true, when: cannotRent},
-	{Number: "12", Name: "live_scorer", Status: unavailable, Text: NoLiveScorer, Live: true, Host: true, when: noScorer},
+	{Number: "12", Name: "live_scorer", Status: unavailable, Text: NoLiveScorer, Live: true, Host: true, when: noScorer, adds: customUnwired},
 	{Number: "13", Name: "harvest_weights", Status: unavailable, Text: "PROOF_PROXY_MODEL_DIR missing or empty; refuse live scoring (no HF bake)", Live: true, Host: true, when: noWeights},
 	{Number: "13", Name: "harvest_shards", Status: unavailable, Text: "PROOF_HOLDOUT_STORE missing or incomplete; refuse scoring", Live: true, Host: true, when: noShards},
 	{Number: "13", Name: "harvest_ssh_key", Status: unavailable, Text: "LIUM_SSH_PUBLIC_KEY_FILE missing or empty; refuse live scoring", Live: true, Host: true, when: noSSHKey},
-	{Number: "14", Name: "judge_key", Status: unavailable, Text: offer.ErrInferenceKey.Error(), Live: true, Host: true, when: noJudgeKey},
+	{Number: "14", Name: "judge_key", Status: unavailable, Text: offer.ErrInferenceKey.Error(), Live: true, Host: true, when: noJudgeKey, adds: judgeKeyFile},
 	{Number: "15", Name: "executor_offer", Status: unavailable, Live: true, Host: true, why: executorClosed},
 	{Number: "16", Name: "scorer_ready", Status: unavailable, Host: true, why: scorerUnready},
 	{Number: "17", Name: "inference_serves", Status: unavailable, Host: true, why: inferenceServes},
 	{Number: "18", Name: "executor_serves", Status: unavailable, Live: true, Host: true, why: executorServes},
 	{Number: "19", Name: "judge_config", Status: unavailable, Host: true, why: judgeIncomplete},
-	{Number: "20", Name: "baseline", Status: unavailable, Text: "no sealed baseline recorded for this topic", Host: true, when: noBaseline},
-	{Number: "21", Name: "holdout", Status: unavailable, Host: true, why: noHoldout},
+	{Number: "20", Name: "baseline", Status: unavailable, Text: "no sealed baseline recorded for this topic", Host: true, when: noBaseline, adds: baselineFile},
+	{Number: "21", Name: "holdout", Status: unavailable, Host: true, why: noHoldout, adds: holdoutFile},
 	{Number: "22", Name: "manifest", Status: created, settles: contaminated},
 	{Number: "23", Name: "plan", Status: unavailable, Live: true, Host: true, why: plan},
 	{Number: "23a", Name: "hotkey_running", Status: tooMany, Text: "a run of this hotkey is in flight; one at a time", when: running},
@@ -213,7 +218,7 @@ func scorerUnready(f *Facts, s *Submission) error {
 	} else {
 		id := s.Topic.Document.Metric.CustomID
 		if h.Custom == nil {
-			return unwired(id, "no custom-family scorer on this host")
+			return unwired(id, h.customFault())
 		}
 		detail, registered := h.Custom.Runners[id]
 		if !registered {
@@ -227,6 +232,31 @@ func scorerUnready(f *Facts, s *Submission) error {
 		return errors.New(s.Topic.ScorerFault)
 	}
 	return nil
+}
+
+// customUnwired says to the miner of a custom topic what a host without any scorer
+// lacks for it (R§15.5).
+func customUnwired(f *Facts, s *Submission) string {
+	if !s.custom() {
+		return ""
+	}
+	return "; " + unwired(s.Topic.Document.Metric.CustomID, f.Host.customFault()).Error()
+}
+
+func topicFiles(f *Facts, _ *Submission) string {
+	u := f.Host.Unusable
+	return unusable(u.Topics, u.Holdout, u.Baseline)
+}
+func judgeKeyFile(f *Facts, _ *Submission) string { return unusable(f.Host.Unusable.JudgeKey) }
+func baselineFile(f *Facts, _ *Submission) string { return unusable(f.Host.Unusable.Baseline) }
+func holdoutFile(f *Facts, _ *Submission) string  { return unusable(f.Host.Unusable.Holdout) }
+
+func unusable(variables ...string) string {
+	variables = slices.DeleteFunc(variables, func(v string) bool { return v == "" })
+	if len(variables) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(variables, ", ") + " cannot be used)"
 }
 
 func inferenceServes(f *Facts, s *Submission) error {

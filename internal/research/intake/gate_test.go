@@ -53,7 +53,7 @@ var faults = []fault{
 	}, ""},
 	{"inference_offer", "10", 503, "inference offer is closed; refuse scoring", func(f *fixture) { f.host.Inference.Status = offer.Closed }, ""},
 	{"pinned_digest", "11", 503, "eval image digest not pinned; refuse live scoring (PROOF_FORCE_SIM=1 is CI only)", func(f *fixture) { f.host.Pin.EvalImageDigest = "" }, ""},
-	{"live_scorer", "12", 503, "live proof eval is driven by the digest-pinned proof-eval image; no in-process sim", func(f *fixture) { f.host.Harvest, f.host.Custom = nil, nil }, ""},
+	{"live_scorer", "12", 503, `live proof eval is driven by the digest-pinned proof-eval image; no in-process sim; custom metric "harness_success_rate" has no registered runner (no custom-family scorer on this host); refuse scoring`, func(f *fixture) { f.host.Harvest, f.host.Custom = nil, nil }, ""},
 	{"harvest_weights", "13", 503, "PROOF_PROXY_MODEL_DIR missing or empty; refuse live scoring (no HF bake)", harvest(func(h *Harvest) { h.Weights = false }), ""},
 	{"harvest_shards", "13", 503, "PROOF_HOLDOUT_STORE missing or incomplete; refuse scoring", harvest(func(h *Harvest) { h.Shards = false }), ""},
 	{"harvest_ssh_key", "13", 503, "LIUM_SSH_PUBLIC_KEY_FILE missing or empty; refuse live scoring", harvest(func(h *Harvest) { h.SSHKey = false }), ""},
@@ -303,4 +303,34 @@ func TestUnreadyNamesEverythingAnOperatorHasToDo(t *testing.T) {
 	if want := []string{"9", "10", "12", "14", "15", "16", "17", "18", "19", "20", "21", "23"}; !slices.Equal(got, want) {
 		t.Errorf("rows %v, want %v", got, want)
 	}
+}
+
+// R§25: the 503 names the file that cannot be used, by its variable, and keeps the
+// reference's text; what is not set is not named.
+func TestSection25TheRowNamesTheFileThatCannotBeUsed(t *testing.T) {
+	for _, c := range []struct {
+		row  string
+		file func(*Unusable)
+		want string
+	}{
+		{"sealed_topic", func(u *Unusable) { u.Topics, u.Holdout, u.Baseline = "A", "B", "C" }, " (A, B, C cannot be used)"},
+		{"sealed_topic", func(u *Unusable) { u.Holdout = "B" }, " (B cannot be used)"},
+		{"judge_key", func(u *Unusable) { u.JudgeKey = "K" }, " (K cannot be used)"},
+		{"baseline", func(u *Unusable) { u.Baseline = "C" }, " (C cannot be used)"},
+		{"holdout", func(u *Unusable) { u.Holdout = "B" }, " (B cannot be used)"},
+	} {
+		i := slices.IndexFunc(faults, func(f fault) bool { return f.row == c.row })
+		newFixture(faults[i].make, func(f *fixture) { c.file(&f.host.Unusable) }).refused(t, 503, faults[i].text+c.want)
+	}
+	newFixture(func(f *fixture) { f.host.Unusable = Unusable{"A", "B", "C", "K"} }).passes(t, Run)
+}
+
+func TestSection155AHostWithoutAnOrchestratorSaysSoToCustomTopicsAlone(t *testing.T) {
+	const why = "runner not wired: no orchestrator configured (PROOF_VM_ORCHESTRATOR_URL / PROOF_VM_ORCHESTRATOR_TOKEN_FILE)"
+	lacks := func(f *fixture) { f.host.Custom, f.host.CustomFault = nil, why }
+	named := `custom metric "harness_success_rate" has no registered runner (` + why + "); refuse scoring"
+	newFixture(lacks).refused(t, 503, named)
+	none := func(f *fixture) { f.host.Harvest = nil }
+	newFixture(lacks, none).refused(t, 503, NoLiveScorer+"; "+named)
+	newFixture(lacks, none, throughput).refused(t, 503, NoLiveScorer)
 }

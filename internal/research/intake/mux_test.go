@@ -23,7 +23,7 @@ func TestSection15Point3FamilyMux(t *testing.T) {
 		"custom on a harvest-only host":           {true, staged, nil, false, named + "no custom-family scorer on this host); refuse scoring"},
 		"custom of another id":                    {true, staged, &Custom{Runners: map[string]string{"other_rate": ""}}, false, named + `custom metric "harness_success_rate" has no registered runner); refuse scoring`},
 		"custom without a pinned image":           {true, nil, runner(unpinned), false, named + unpinned + "); refuse scoring"},
-		"custom on a host of nothing":             {true, nil, nil, false, NoLiveScorer},
+		"custom on a host of nothing":             {true, nil, nil, false, NoLiveScorer + "; " + named + "no custom-family scorer on this host); refuse scoring"},
 		"throughput on a mux of both":             {false, staged, runner(""), false, ""},
 		"throughput on a harvest-only host":       {false, staged, nil, false, ""},
 		"throughput on a custom-only host":        {false, nil, runner(""), false, NoLiveScorer},

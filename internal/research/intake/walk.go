@@ -134,6 +134,9 @@ func (row *Row) refuse(f *Facts, s *Submission) *Refusal {
 	if !fired {
 		return nil
 	}
+	if row.adds != nil {
+		text += row.adds(f, s)
+	}
 	return &Refusal{Row: row.Number, Name: row.Name, Status: row.Status, Text: text}
 }
 

@@ -164,7 +164,7 @@ func New(o Options) (*Engine, error) {
 			return nil, fmt.Errorf("%s: custom id %q must match [a-z0-9][a-z0-9_-]{1,63}", CustomIDsVariable, short(id))
 		}
 		// Ids over an unwired orchestrator register nothing (R§15.4).
-		if _, unwired := o.Boundary.(Unwired); !unwired {
+		if e.Wired() {
 			e.registered[id] = true
 		}
 	}
@@ -181,6 +181,18 @@ func positive(d, otherwise time.Duration) time.Duration {
 // RequireFirecracker makes the engine take no run that another driver made, whatever
 // its attestation says (decision 12). A production host asks for it before its first run.
 func (e *Engine) RequireFirecracker() { e.production.Store(true) }
+
+// Wired reports whether there is an orchestrator behind the engine.
+func (e *Engine) Wired() bool {
+	_, unwired := e.o.Boundary.(Unwired)
+	return !unwired
+}
+
+// OwnerKeyMissing reports whether an owner key file is set and holds no key.
+func (e *Engine) OwnerKeyMissing() bool {
+	present, err := e.ownerKeyPresent()
+	return e.o.OwnerKeyFile != "" && (err != nil || !present)
+}
 
 // Registered reports whether a runner is registered under a custom id, as
 // topic.Document.Validate asks.
