@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -50,6 +51,9 @@ type ControlPlane struct {
 	running context.Context
 	cancel  context.CancelCauseFunc
 	logger  *slog.Logger
+
+	tokens     atomic.Pointer[[]api.Token] // of the admin routes
+	readTokens func(ctx context.Context)
 }
 
 // StartResearch serves the control plane until the context ends or Close. Only a
@@ -185,8 +189,13 @@ func (p *ControlPlane) build(ctx context.Context, c *Config) (http.Handler, erro
 	if err != nil {
 		return nil, err
 	}
+	p.readTokens = func(ctx context.Context) {
+		tokens := p.adminTokens(ctx, c)
+		p.tokens.Store(&tokens)
+	}
+	p.readTokens(ctx)
 	return api.New(api.Options{
-		Host: p.host, Tokens: p.adminTokens(ctx, c), TrustedProxies: trusted, Log: p.logger, Now: time.Now,
+		Host: p.host, Tokens: func() []api.Token { return *p.tokens.Load() }, TrustedProxies: trusted, Log: p.logger, Now: time.Now,
 	})
 }
 
@@ -377,6 +386,7 @@ func (p *ControlPlane) followReloads(ctx context.Context, hup chan os.Signal) er
 		case <-ctx.Done():
 			return nil
 		case <-hup:
+			p.readTokens(ctx) // one that is gone from the file is revoked
 			if err := p.host.Reload(ctx); err != nil {
 				p.logger.ErrorContext(ctx, "files not read again", "error", err)
 			}

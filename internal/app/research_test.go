@@ -41,6 +41,18 @@ func status(t *testing.T, p *ControlPlane) map[string]any {
 	return out
 }
 
+// audit asks an admin route with the token of the tests.
+func audit(t *testing.T, p *ControlPlane) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+"/v1/admin/proof/audit", nil)
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer a-token")
+	res, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	return res.StatusCode
+}
+
 // R§25: a bad file is a warning, and later a 503 that names it; nothing about it
 // stops the start.
 func TestR25OnlyABadPinOrABadDatabaseStopsTheStart(t *testing.T) {
@@ -95,6 +107,8 @@ func TestDecision12ProductionRefusesAnOrchestratorOnLoopback(t *testing.T) {
 func TestDecision11SIGHUPReadsTheFilesAgain(t *testing.T) {
 	c := researchConfig(t)
 	c.Research.ExecutorOfferFile = filepath.Join(t.TempDir(), "executor.json")
+	c.Research.AdminTokensFile = filepath.Join(t.TempDir(), "tokens")
+	require.NoError(t, os.WriteFile(c.Research.AdminTokensFile, []byte("a-token\n"), 0o600))
 	pinFile := filepath.Join("..", "research", "pin", "testdata", "proof-pin.seed-era.toml")
 	absolute, err := filepath.Abs(pinFile)
 	require.NoError(t, err)
@@ -106,9 +120,12 @@ func TestDecision11SIGHUPReadsTheFilesAgain(t *testing.T) {
 	offer := `{"offer_id":"exec-a","lium_template_id":"proof-eval-78b614a1f51c","machine_shape":"1x","max_proof_deadline_s":7200,` +
 		`"eval_image_digest":"sha256:78b614a1f51ce5dd80076c4e343a2b31b85d6c36025e02836cb83929867e7009",` +
 		`"config_commitment":"3c1247e1ebebcd1693525215b617a86889df342f15d05ada70dea503845a6b56","status":"open"}`
+	require.Equal(t, http.StatusOK, audit(t, p))
 	require.NoError(t, os.WriteFile(c.Research.ExecutorOfferFile, []byte(offer), 0o600))
+	require.NoError(t, os.WriteFile(c.Research.AdminTokensFile, []byte("another-token\n"), 0o600))
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 	require.Eventually(t, func() bool { return status(t, p)["eval_executor"] != nil }, 10*time.Second, 20*time.Millisecond)
+	require.Equal(t, http.StatusUnauthorized, audit(t, p), "a token that is gone from the file is revoked")
 }
 
 func TestServeRunsTheControlPlaneWhereItIsConfigured(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prova-dev/prova/internal/platform/httpx"
@@ -20,8 +21,9 @@ import (
 // Options are what the routes are made of.
 type Options struct {
 	Host *host.Host
-	// Tokens are those of ParseTokens; without any, admin routes answer 503.
-	Tokens []Token
+	// Tokens returns those of ParseTokens that hold now, so that one can be revoked while
+	// the control plane runs; without any, admin routes answer 503.
+	Tokens func() []Token
 	// TrustedProxies are the peers whose X-Forwarded-For and X-Forwarded-Proto are
 	// believed.
 	TrustedProxies []netip.Prefix
@@ -80,6 +82,7 @@ type server struct {
 	host          *host.Host
 	places, waits chan struct{}
 	bodies        chan struct{} // of submissions: slow ones must not keep readers out
+	senders       senders       // and one address must not take all of their places
 	failures      *throttle
 	payouts       *payouts
 	oversize      []byte // stands for a body that is too long to be read; never written to
@@ -180,6 +183,38 @@ func enter(places chan struct{}) (leave func(), err error) {
 	default:
 		return nil, &httpx.StatusError{Status: http.StatusServiceUnavailable, Title: "too many requests at this moment; try again shortly", RetryAfter: time.Second}
 	}
+}
+
+// senders counts the bodies that are being read of each address. Loopback is not
+// counted: behind a proxy of this machine that nobody trusted, everybody is loopback.
+type senders struct {
+	mu   sync.Mutex
+	held map[netip.Addr]int
+}
+
+// maxOfOne is the share of one address in the bodies that are read at once.
+const maxOfOne = maxBodies / 4
+
+func (s *senders) enter(from netip.Addr) (leave func(), err error) {
+	if !from.IsValid() || from.IsLoopback() {
+		return func() {}, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[from] >= maxOfOne {
+		return nil, &httpx.StatusError{Status: http.StatusTooManyRequests, Title: "too many bodies of this address are under way", RetryAfter: time.Second}
+	}
+	if s.held == nil {
+		s.held = map[netip.Addr]int{}
+	}
+	s.held[from]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.held[from]--; s.held[from] == 0 {
+			delete(s.held, from)
+		}
+	}, nil
 }
 
 // readable serves the pages for readers within the same places as the routes.

@@ -44,7 +44,7 @@ func routes(tb testing.TB, w *apitest.World, edits ...func(*plane)) *plane {
 	p := &plane{World: w, t: tb}
 	tokens, err := api.ParseTokens([]byte("# of the operator\n\n" + apitest.Token + "\n"))
 	require.NoError(tb, err)
-	p.options = api.Options{Host: p.Host, Tokens: tokens, Log: p.Logger(), Now: p.Clock.Now, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	p.options = api.Options{Host: p.Host, Tokens: func() []api.Token { return tokens }, Log: p.Logger(), Now: p.Clock.Now, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for _, edit := range edits {
 		edit(p)
 	}

@@ -250,10 +250,6 @@ func (s *server) payout(w http.ResponseWriter, r *http.Request) error {
 	return text(w, http.StatusOK, body)
 }
 
-// maxPage is the size of a page of rows in bytes above which it ends early; a row has
-// a manifest of up to 2 MB.
-const maxPage = 8 << 20
-
 func (s *server) rows(w http.ResponseWriter, r *http.Request) error {
 	q, err := rowQuery(r.URL.RawQuery)
 	if err != nil {
@@ -271,15 +267,10 @@ func writePage(w http.ResponseWriter, page *host.RowPage) error {
 		items[jsontext.Value]
 		Next *string `json:"next"`
 	}{items[jsontext.Value]{[]jsontext.Value{}}, page.Next}
-	size := 0
-	for i, row := range page.Items {
+	for _, row := range page.Items {
 		body, err := json.Marshal(row)
 		if err != nil {
 			return fmt.Errorf("row %s: %w", row.ID, err)
-		}
-		if size += len(body); i > 0 && size > maxPage {
-			out.Next = &page.Items[i-1].ID
-			break
 		}
 		out.Items = append(out.Items, body)
 	}

@@ -17,13 +17,20 @@ import (
 // at once; without, it waits until the run has ended (decision 6).
 func (s *server) submit(w http.ResponseWriter, r *http.Request) error {
 	sent := host.Sent{ContentType: r.Header.Get("Content-Type"), Async: prefersAsync(r.Header)}
-	if from := s.client(r); from.IsValid() {
+	from := s.client(r)
+	if from.IsValid() {
 		sent.Address = from.String()
 	}
-	leave, err := enter(s.bodies)
+	one, err := s.senders.enter(from)
 	if err != nil {
 		return err
 	}
+	all, err := enter(s.bodies)
+	if err != nil {
+		one()
+		return err
+	}
+	leave := func() { all(); one() }
 	sent.Body, err = httpx.Body(w, r, intake.MaxBody)
 	if fault := new(httpx.StatusError); errors.As(err, &fault) && fault.Status == http.StatusRequestEntityTooLarge {
 		sent.Body, err = s.oversize, nil // the gate has rows that come before the size

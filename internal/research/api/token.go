@@ -69,7 +69,11 @@ func (s *server) bearer(r *http.Request) (label string, err error) {
 	if !s.private(r) {
 		return "", errInTheClear
 	}
-	if len(s.o.Tokens) == 0 {
+	var tokens []Token
+	if s.o.Tokens != nil {
+		tokens = s.o.Tokens()
+	}
+	if len(tokens) == 0 {
 		return "", errUnconfigured
 	}
 	from, now := s.client(r), s.o.Now()
@@ -77,7 +81,7 @@ func (s *server) bearer(r *http.Request) (label string, err error) {
 		return "", &httpx.StatusError{Status: http.StatusTooManyRequests, Title: "too many failed attempts from this address", RetryAfter: wait}
 	}
 	given := sha256.Sum256([]byte(token(r)))
-	for _, t := range s.o.Tokens {
+	for _, t := range tokens {
 		if subtle.ConstantTimeCompare(given[:], t.SHA256[:]) == 1 {
 			label = t.Label
 		}

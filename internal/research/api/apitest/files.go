@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -24,11 +25,13 @@ const (
 	JudgeKey = "sk-planted-judge-key"
 	Dataset  = "planted-dataset"
 	Folder   = "planted-folder"
+	LeafKey  = "the planted leaf key" // the key that [Secret] leads to
 )
 
 // Planted lists every secret, the operator's token among them.
 func Planted() []string {
-	list := []string{Origin, "planted-judge", JudgeKey, Dataset, Folder, Token}
+	leaf := sha256.Sum256([]byte(LeafKey))
+	list := []string{Origin, "planted-judge", JudgeKey, Dataset, Folder, Token, hex.EncodeToString(leaf[:])}
 	for id := range uint32(130) {
 		list = append(list, Hash("shard", id))
 	}

@@ -124,6 +124,7 @@ func New(tb testing.TB, edits ...func(*World)) *World {
 	w.files()
 	w.Options = host.Options{
 		Pin: w.Pin, Artefacts: root, Now: w.Clock.Now, Store: "sqlite", Epochs: epochs, Log: w.Logger(), Holder: "host-of-the-test",
+		LeafKey: Secret(tb, LeafKey),
 		Files: host.Files{
 			Topics: w.Path("topics.json"), Holdout: w.Path("holdout.json"), Baseline: w.Path("baseline.json"),
 			InferenceOffer: w.Path("inference.json"), InferenceKey: w.Path("judge.key"),
