@@ -27,7 +27,7 @@ func hourlyEach(t *testing.T, fn func(t *testing.T, w *world)) {
 	each(t, func(t *testing.T, w *world) {
 		w.stop()
 		hourly(w)
-		w.options.LeafKey = newKey("the leaf key")
+		w.options.LeafKey = newKey(secretLeaf)
 		w.start(t)
 		fn(t, w)
 	})
@@ -113,7 +113,7 @@ func verified(t *testing.T, leaf SignedLeaf, payload []byte) {
 	t.Helper()
 	raw, err := hex.DecodeString(leaf.Signature)
 	require.NoError(t, err)
-	require.NoError(t, newKey("the leaf key").Public().Verify(payout.LeafDomain, payload, raw))
+	require.NoError(t, newKey(secretLeaf).Public().Verify(payout.LeafDomain, payload, raw))
 }
 
 func TestDecision3AnEpochWaitsForItsRunsAndARunKeepsTheEpochOfItsAcceptance(t *testing.T) {

@@ -48,6 +48,8 @@ const (
 	secretKey     = "sk-planted-judge-key"
 	secretDataset = "planted-dataset"
 	secretFolder  = "planted-folder"
+	secretBearer  = "planted-vm-bearer"
+	secretLeaf    = "the planted leaf key" // the key that the name leads to
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -547,9 +549,15 @@ func (w *world) sawError(err error) *Error {
 	return refusal
 }
 
+// leafSeed is the secret half of the leaf key, as its file holds it.
+func leafSeed() string {
+	seed := sha256.Sum256([]byte(secretLeaf))
+	return hex.EncodeToString(seed[:])
+}
+
 // planted are the texts that no reply and no log line may hold.
 func planted() []string {
-	list := []string{secretOrigin, "planted-judge", secretKey, secretDataset, secretFolder}
+	list := []string{secretOrigin, "planted-judge", secretKey, secretDataset, secretFolder, secretBearer, leafSeed()}
 	for id := range uint32(130) {
 		list = append(list, hash("shard", id))
 	}

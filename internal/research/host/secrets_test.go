@@ -2,8 +2,12 @@ package host
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +18,7 @@ import (
 	"github.com/prova-dev/prova/internal/research/ledger"
 	"github.com/prova-dev/prova/internal/research/offer"
 	"github.com/prova-dev/prova/internal/research/rlm/rlmtest"
+	"github.com/prova-dev/prova/internal/sandbox/client"
 )
 
 // What every other test does to its own replies, this one does to every use case:
@@ -209,32 +214,38 @@ func FuzzSubmitRefusesWithoutARow(f *testing.F) {
 	})
 }
 
-// The figure of issue 3: 20 000 refusals a second on two cores where the topic is
-// not open (row 5), limits on.
-func BenchmarkSubmitRefusedAtRow5(b *testing.B) {
-	w := newWorld(b, "sqlite:"+b.TempDir()+"/prova.db", func(w *world) {
-		w.options.Log = nil
-		w.options.Limits.AddressPerMinute = 1 << 30
-		w.options.Now = time.Now
-	})
-	if err := w.open(b); err != nil {
-		b.Fatal(err)
-	}
-	defer w.db.Close()
-	d := newDraft(w, "not-open")
-	if err := w.publish(d); err != nil {
-		b.Fatal(err)
-	}
-	sent := w.sent("not-open", 1, 1)
-	b.ReportAllocs()
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			reply, err := w.Submit(context.Background(), sent)
-			if err != nil || reply.Status != bad {
-				b.Fatalf("%v %+v", err, reply)
-			}
+// The bearer of the orchestrator goes out with every call, and an agent may send it
+// back in whatever it says.
+func TestSection14NoReplyShowsTheBearerThatAnAgentSendsBack(t *testing.T) {
+	var calls atomic.Int32
+	agent := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		rw.Header().Set("Content-Type", "application/json")
+		rw.WriteHeader(http.StatusInternalServerError)
+		said, err := json.Marshal(map[string]string{"error": "backend", "text": r.Header.Get("Authorization"), "message": r.Header.Get("Authorization")})
+		if err == nil {
+			_, err = rw.Write(said)
 		}
+		if err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(agent.Close)
+	w := alone(t, func(w *world) {
+		w.write("bearer", []byte(secretBearer+"\n"))
+		boundary, err := client.New(client.Options{URL: agent.URL, TokenFile: w.path("bearer"), ImageDigest: pinned})
+		require.NoError(t, err)
+		w.engine.Boundary = boundary
 	})
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "refusals/s")
+	ctx := context.Background()
+	require.NotEmpty(t, w.submit(unavailable, w.sent(custom0, 1, 1))["error"])
+	w.sawValue(w.Probe(ctx))
+	status, err := w.Status(ctx)
+	require.NoError(t, err)
+	w.sawValue(status)
+	ready, err := w.Readiness(ctx, custom0)
+	require.NoError(t, err)
+	w.sawValue(ready)
+	w.lifecycle(custom0)
+	require.Positive(t, calls.Load(), "the bearer was sent")
 }
