@@ -117,7 +117,7 @@ func (e *Engine) paid(ctx context.Context, vm wire.Handle, job wire.Job) (*wire.
 		return nil, unbound("the run was made by a stand-in of the sandbox")
 	case e.production.Load() && out.Sister.Standin:
 		return nil, unbound("the run was made by a stand-in of the sandbox; a production host takes none")
-	case e.production.Load() && !(IsFirecracker(out.Sister.Driver) && out.Sister.Sandboxed):
+	case e.production.Load() && (!IsFirecracker(out.Sister.Driver) || !out.Sister.Sandboxed):
 		return nil, unbound("the attestation names the driver %q, sandboxed %t; a production host takes Firecracker's alone", short(out.Sister.Driver), out.Sister.Sandboxed)
 	case out.Sister.Sandboxed && !out.Sister.Standin && !IsFirecracker(out.Sister.Driver):
 		return nil, unbound("the attestation says sandboxed for the driver %q; only Firecracker is that", short(out.Sister.Driver))
