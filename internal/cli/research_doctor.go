@@ -117,6 +117,7 @@ func toOpen(d *topic.Document) string {
 
 // advice says what to do about each row of the gate that looks at the host.
 var advice = map[string]string{
+	"epoch":            "before the genesis of epochs wait until it has come (PROOF_EPOCH_GENESIS); a fixed epoch that is closed takes nothing more: set PROOF_EPOCH to the next one and restart",
 	"sealed_topic":     "no open topic has seal, holdout and baseline on this host; put its records into PROOF_HOLDOUT_FILE and its measurement into PROOF_BASELINE_FILE, then reload the host (SIGHUP)",
 	"inference_offer":  "make the judge's offer with 'prova offer inference', name it in PROOF_INFERENCE_OFFER_FILE, reload the host",
 	"pinned_digest":    "set eval_image_digest in the pin (PROOF_PIN_FILE) to the digest of the published image, and restart; never make one up",
