@@ -35,7 +35,7 @@ func crowd(topics, miners int) ([]Topic, []Row) {
 
 // BenchmarkPayout is the whole way from the rows of an epoch to scores.
 func BenchmarkPayout(b *testing.B) {
-	for _, size := range []struct{ topics, miners int }{{1, 10_000}, {1, 100_000}, {10, 100_000}} {
+	for _, size := range []struct{ topics, miners int }{{1, 10_000}, {1, 100_000}, {10, 100_000}, {100, 100_000}} {
 		b.Run(fmt.Sprintf("topics=%d/miners=%d", size.topics, size.miners), func(b *testing.B) {
 			topics, rows := crowd(size.topics, size.miners)
 			b.ReportAllocs()
