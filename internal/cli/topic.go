@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/prova-dev/prova/evidence/sr25519"
 	"github.com/prova-dev/prova/internal/research/holdout"
 	"github.com/prova-dev/prova/internal/research/pin"
+	"github.com/prova-dev/prova/internal/research/shape"
 	"github.com/prova-dev/prova/internal/research/topic"
 )
 
@@ -74,10 +76,42 @@ commitment only, which "prova topic sign" fills in.`,
 // hinted adds to a refusal of a topic what may have been meant.
 func hinted(err error) error {
 	var refusal *topic.Refusal
-	if errors.As(err, &refusal) && refusal.Hint != "" {
+	switch {
+	case !errors.As(err, &refusal):
+		return err
+	case refusal.Hint != "":
 		return fmt.Errorf("%w; %s", err, refusal.Hint)
+	case refusal.Kind == topic.IncompleteInference:
+		return fmt.Errorf("%w; set inference.model, in the topic or in the pin, to the judge's model, such as vendor/model; inference.base_url, where it is set, must be an http(s) origin", err)
 	}
 	return err
+}
+
+// openingNotes say what would stop a draft from opening, or what it would open with
+// although nobody meant it; empty for a topic that is no draft.
+func openingNotes(p *pin.Pin, d *topic.Document) string {
+	if d.Status != topic.Draft {
+		return ""
+	}
+	model := p.Inference.Model
+	if d.Inference.Model != nil {
+		model = *d.Inference.Model
+	}
+	var b strings.Builder
+	note := func(text string) { fmt.Fprintf(&b, "to open     %s\n", text) }
+	if d.Statement == topic.PlaceholderStatement {
+		note("statement is still the template's: say what a finding must achieve")
+	}
+	switch strings.TrimSpace(model) {
+	case "":
+		note("inference.model is empty in the topic and in the pin: name the judge's model, such as vendor/model")
+	case topic.PlaceholderModel:
+		note("inference.model is still the template's " + topic.PlaceholderModel + ": name the judge's model, or delete the line where the pin names it")
+	}
+	if d.Metric.Family == topic.Custom && !shape.Hex64(d.Baseline.ScriptSHA256) {
+		note("baseline.script_sha256 is not set: put in the SHA-256 that 'prova recipe pack' prints of the baseline")
+	}
+	return b.String()
 }
 
 // anyRunner stands for the registry of the host, which only the host knows.
@@ -107,7 +141,8 @@ does, sign it and write it as JSON. "-" is standard input.
 The commitment is that of the records of --holdout, or of synthetic records that
 anyone can compute (--synthetic, for development only); without either the draft
 has it. The secret must be that of the pin's topic_pubkey. Nothing is written when
-the topic would be refused; --dry-run stops short of signing.`,
+the topic would be refused; --dry-run stops short of signing. Of a draft, what would
+stop it from opening is listed on standard error.`,
 		Example: `  prova topic sign my-topic.yaml --secret ~/proof/topic.key --holdout ~/proof/holdout.json --pin proof-pin.toml --out ~/proof/my-topic.signed.json
   prova topic sign my-topic.yaml --synthetic --pin proof-pin.toml --dry-run`,
 		Args: cobra.ExactArgs(1),
@@ -163,6 +198,7 @@ func runTopicSign(env *Env, f topicSignFlags, file string) error {
 	}
 	fmt.Fprintf(env.Stdout, "topic       %s\nstatus      %s\nfamily      %s\npayload     %d bytes, sha256 %x\nholdout     %s\nsigned      %s\n%s",
 		d.ID, d.Status, d.Metric.Family, len(payload), sha256.Sum256(payload), d.HoldoutCommitment, written, registryNote(d))
+	fmt.Fprint(env.Stderr, openingNotes(p, d))
 	if f.synthetic {
 		fmt.Fprintln(env.Stdout, "note        synthetic records, which anyone can compute: for development only")
 	}

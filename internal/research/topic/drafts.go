@@ -11,6 +11,12 @@ import (
 //go:embed drafts/*.yaml
 var drafts embed.FS
 
+// What a draft of the family custom holds until its author says something else.
+const (
+	PlaceholderStatement = "Say here what a finding must achieve, in English."
+	PlaceholderModel     = "vendor/model"
+)
+
 // Families returns every metric family.
 func Families() []Family { return []Family{NLL, Throughput, Custom} }
 

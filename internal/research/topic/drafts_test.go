@@ -3,6 +3,7 @@ package topic_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,6 +37,34 @@ func TestDraftsLackTheirHoldoutCommitmentOnly(t *testing.T) {
 	}
 	if _, err := topic.NewDraft("../nll", "my-topic"); err == nil {
 		t.Error("a draft of no family")
+	}
+}
+
+// TestTheCustomDraftHoldsItsPlaceholders: what is warned of is what the draft says,
+// and the draft promises nothing that a host does not do: near-duplicates pass.
+func TestTheCustomDraftHoldsItsPlaceholders(t *testing.T) {
+	t.Parallel()
+	text, err := topic.NewDraft(topic.Custom, "my-topic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := topic.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Statement != topic.PlaceholderStatement {
+		t.Errorf("statement %q", d.Statement)
+	}
+	if d.Inference.Model == nil || *d.Inference.Model != topic.PlaceholderModel {
+		t.Errorf("inference %+v", d.Inference)
+	}
+	if strings.Contains(d.Validation.RejectIf, "duplicate") {
+		t.Errorf("reject_if %q", d.Validation.RejectIf)
+	}
+	// Both bounds are there to be uncommented.
+	bounded, err := topic.Parse([]byte(strings.ReplaceAll(string(text), "# valid_", "valid_")))
+	if err != nil || bounded.ValidUntilEpoch == nil || *bounded.ValidUntilEpoch != 20 {
+		t.Errorf("with the epochs uncommented: %v, %v", bounded, err)
 	}
 }
 
