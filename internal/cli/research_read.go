@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/prova-dev/prova/internal/research/family"
 	"github.com/prova-dev/prova/internal/research/intake"
 	"github.com/prova-dev/prova/internal/research/remote"
 	"github.com/prova-dev/prova/internal/research/shape"
@@ -240,35 +239,11 @@ func showRows(cmd *cobra.Command, env *Env, c *remote.Client, ids []string, asJS
 		if row.ArtifactURI != nil {
 			lines = append(lines, line{"address", *row.ArtifactURI})
 		}
-		if _, err := fmt.Fprint(env.Stdout, remoteText(lines), reasonLines(row)); err != nil {
+		if _, err := fmt.Fprint(env.Stdout, remoteText(lines), reasonLines(row, topicOf(cmd.Context(), c, row))); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// reasonLines say why a row has its state.
-func reasonLines(row *remote.Row) string {
-	why := map[family.State]string{
-		family.Champion:      "it passed and beat the bar of its topic",
-		family.AwaitingAdmin: "it passed; it counts for the payout and is not the champion",
-		family.Rejected:      "a gate failed",
-	}[row.State]
-	var lines []line
-	if why != "" {
-		lines = append(lines, line{"reason", why})
-	}
-	if row.Detail != nil {
-		lines = append(lines, line{"gates", strings.TrimPrefix(*row.Detail, "gates=")})
-	}
-	if row.Verdict.Agent.Rationale != "" {
-		lines = append(lines, line{"rationale", row.Verdict.Agent.Rationale})
-	}
-	var b strings.Builder
-	for _, l := range lines {
-		fmt.Fprintf(&b, "%-10s  %s\n", l.name, remote.Printable(l.value))
-	}
-	return b.String()
 }
 
 func listRows(cmd *cobra.Command, env *Env, c *remote.Client, q remote.RowQuery, all, asJSON bool) error {

@@ -76,7 +76,7 @@ func TestStatusAndRowsAreReadByAnyone(t *testing.T) {
 	if s := b.expect(0, "research", "rows", "--limit", "2", "--all"); strings.Count(s.stdout, "\n") != 3 {
 		t.Errorf("all pages:\n%s", s.stdout)
 	}
-	s := b.expect(0, "research", "rows", "pf_0000000000000001").out("state       awaiting_admin", "it counts for the payout", "rationale")
+	s := b.expect(0, "research", "rows", "pf_0000000000000001").out("state       awaiting_admin", "it counts for the payout and is not the champion: 0.9 is not better than the bar in force at the time by 5%", "rationale")
 	if strings.Contains(s.stdout, "rate 0.9") {
 		t.Error("decision 4: the claim is shown before the epoch is closed")
 	}

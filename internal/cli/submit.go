@@ -353,7 +353,7 @@ func rowReason(ctx context.Context, client *remote.Client, a *intake.Answer) str
 	if err != nil {
 		return fmt.Sprintf("note        the row itself could not be read: %s\n", oneLine(err.Error()))
 	}
-	return reasonLines(row)
+	return reasonLines(row, topicOf(ctx, client, row))
 }
 
 // signedBody is the wire form of a submission (R§11.1, R§11.5).

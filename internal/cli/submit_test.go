@@ -120,7 +120,8 @@ func TestSubmitExitStatusesTellTheEnds(t *testing.T) {
 	b.expect(2, b.submit(uri...)...).out("state       rejected", "gates       [", "rationale")
 	worse := 0.4
 	b.plane.Change(func() { result = remotetest.Result{Primary: &worse, Used: 10} })
-	b.expect(2, b.submit(uri...)...).out("ThroughputMiss")
+	b.expect(2, b.submit(uri...)...).
+		out("reason      0.4 is not better than 0.5 by 5%: 0.525 or more was needed\n", "gates       [ThroughputMiss { value: 0.4,")
 	b.plane.Change(func() { result = remotetest.Result{Fault: "proof deadline of 600s exceeded"} })
 	b.expect(4, b.submit(uri...)...).err("the run ended without a row: proof deadline of 600s exceeded (status 503)")
 	b.plane.Host(func(h *intake.Host) { h.JudgeKey = false })

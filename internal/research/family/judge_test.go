@@ -47,6 +47,29 @@ func TestSection12_1RelativeWin(t *testing.T) {
 	}
 }
 
+// TestSection12_1NeededIsTheLastFigureThatWins: what a miner is told was needed is
+// what RelativeWin takes, to the last bit.
+func TestSection12_1NeededIsTheLastFigureThatWins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		baseline := rapid.Float64Range(1e-12, 1e12).Draw(t, "baseline")
+		eps := rapid.Float64Range(1e-6, 0.9).Draw(t, "eps")
+		for d, worse := range map[Direction]float64{Max: math.Inf(-1), Min: math.Inf(1)} {
+			needed, ok := Needed(baseline, d, eps)
+			if !ok || !RelativeWin(needed, baseline, d, eps) || RelativeWin(math.Nextafter(needed, worse), baseline, d, eps) {
+				t.Fatalf("%s: %v, %v", d, needed, ok)
+			}
+		}
+	})
+	for _, baseline := range []float64{0, 9.9e-13, math.NaN(), math.Inf(1)} {
+		if needed, ok := Needed(baseline, Max, 0.05); ok {
+			t.Errorf("%v: %v is said to win", baseline, needed)
+		}
+	}
+	if _, ok := Needed(1, "up", 0.05); ok {
+		t.Error("a direction that is none")
+	}
+}
+
 func TestSection12_2GatesCommonToAllFamilies(t *testing.T) {
 	for _, c := range []struct {
 		name   string

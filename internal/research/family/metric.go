@@ -114,16 +114,30 @@ const minBaseline = 1e-12
 // or the baseline is smaller than 1e-12, and for a direction that is none. With a negative baseline a larger eps
 // makes max easier, as the reference notes; topics choose metrics accordingly.
 func RelativeWin(candidate, baseline float64, d Direction, eps float64) bool {
-	if !finite(candidate) || !finite(baseline) || math.Abs(baseline) < minBaseline {
+	needed, ok := Needed(baseline, d, eps)
+	if !ok || !finite(candidate) {
 		return false
+	}
+	if d == Min {
+		return candidate <= needed
+	}
+	return candidate >= needed
+}
+
+// Needed returns the figure that a [RelativeWin] over baseline must reach, in the
+// unit of baseline: the least for max, the most for min. It is not ok where nothing
+// wins: a baseline that is not finite or smaller than 1e-12, a direction that is none.
+func Needed(baseline float64, d Direction, eps float64) (needed float64, ok bool) {
+	if !finite(baseline) || math.Abs(baseline) < minBaseline {
+		return 0, false
 	}
 	switch d {
 	case Min:
-		return candidate <= float64(baseline*float64(1-eps))
+		return float64(baseline * float64(1-eps)), true
 	case Max:
-		return candidate >= float64(baseline*float64(1+eps))
+		return float64(baseline * float64(1+eps)), true
 	}
-	return false
+	return 0, false
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
