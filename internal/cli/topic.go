@@ -89,9 +89,9 @@ func hinted(err error) error {
 
 // openingNotes say what would stop a draft from opening, or what it would open with
 // although nobody meant it; empty for a topic that is no draft.
-func openingNotes(p *pin.Pin, d *topic.Document) string {
+func openingNotes(p *pin.Pin, d *topic.Document) (string, error) {
 	if d.Status != topic.Draft {
-		return ""
+		return "", nil
 	}
 	model := p.Inference.Model
 	if d.Inference.Model != nil {
@@ -99,19 +99,23 @@ func openingNotes(p *pin.Pin, d *topic.Document) string {
 	}
 	var b strings.Builder
 	note := func(text string) { fmt.Fprintf(&b, "to open     %s\n", text) }
-	if d.Statement == topic.PlaceholderStatement {
-		note("statement is still the template's: say what a finding must achieve")
+	left, err := d.LeftOfDraft()
+	if err != nil {
+		return "", err
 	}
-	switch strings.TrimSpace(model) {
-	case "":
-		note("inference.model is empty in the topic and in the pin: name the judge's model, such as vendor/model")
-	case topic.PlaceholderModel:
-		note("inference.model is still the template's " + topic.PlaceholderModel + ": name the judge's model, or delete the line where the pin names it")
+	for _, field := range left {
+		note(field + " is still the template's: " + map[string]string{
+			"statement":       "say what a finding must achieve",
+			"inference.model": "name the judge's model, or delete the line where the pin names it",
+		}[field])
+	}
+	if strings.TrimSpace(model) == "" {
+		note("inference.model is empty in the topic and in the pin: name the judge's model, as vendor/model")
 	}
 	if d.Metric.Family == topic.Custom && !shape.Hex64(d.Baseline.ScriptSHA256) {
 		note("baseline.script_sha256 is not set: put in the SHA-256 that 'prova recipe pack' prints of the baseline")
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // anyRunner stands for the registry of the host, which only the host knows.
@@ -196,9 +200,13 @@ func runTopicSign(env *Env, f topicSignFlags, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
+	notes, err := openingNotes(p, d)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(env.Stdout, "topic       %s\nstatus      %s\nfamily      %s\npayload     %d bytes, sha256 %x\nholdout     %s\nsigned      %s\n%s",
 		d.ID, d.Status, d.Metric.Family, len(payload), sha256.Sum256(payload), d.HoldoutCommitment, written, registryNote(d))
-	fmt.Fprint(env.Stderr, openingNotes(p, d))
+	fmt.Fprint(env.Stderr, notes)
 	if f.synthetic {
 		fmt.Fprintln(env.Stdout, "note        synthetic records, which anyone can compute: for development only")
 	}

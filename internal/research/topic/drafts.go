@@ -11,12 +11,6 @@ import (
 //go:embed drafts/*.yaml
 var drafts embed.FS
 
-// What a draft of the family custom holds until its author says something else.
-const (
-	PlaceholderStatement = "Say here what a finding must achieve, in English."
-	PlaceholderModel     = "vendor/model"
-)
-
 // Families returns every metric family.
 func Families() []Family { return []Family{NLL, Throughput, Custom} }
 
@@ -33,4 +27,29 @@ func NewDraft(family Family, id string) ([]byte, error) {
 		return nil, fmt.Errorf("no draft of the family %q", string(family))
 	}
 	return []byte(strings.Replace(string(text), "TOPIC-ID", id, 1)), nil
+}
+
+// LeftOfDraft names the fields of a document that still hold what the draft of its
+// family has for its author to replace, such as inference.model. The statements of
+// nll and throughput say what those families ask for, and may stay.
+func (d *Document) LeftOfDraft() ([]string, error) {
+	if d.Metric.Family != Custom {
+		return nil, nil
+	}
+	text, err := NewDraft(Custom, "placeholder")
+	if err != nil {
+		return nil, err
+	}
+	draft, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var left []string
+	if d.Statement == draft.Statement {
+		left = append(left, "statement")
+	}
+	if got, placed := d.Inference.Model, draft.Inference.Model; got != nil && placed != nil && *got == *placed {
+		left = append(left, "inference.model")
+	}
+	return left, nil
 }

@@ -3,6 +3,7 @@ package topic_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,11 +53,13 @@ func TestTheCustomDraftHoldsItsPlaceholders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Statement != topic.PlaceholderStatement {
-		t.Errorf("statement %q", d.Statement)
+	if left, err := d.LeftOfDraft(); err != nil || !slices.Equal(left, []string{"statement", "inference.model"}) {
+		t.Errorf("left of a draft as it is: %q, %v", left, err)
 	}
-	if d.Inference.Model == nil || *d.Inference.Model != topic.PlaceholderModel {
-		t.Errorf("inference %+v", d.Inference)
+	written := *d
+	written.Statement, written.Inference.Model = "Raise the success rate.", nil
+	if left, err := written.LeftOfDraft(); err != nil || len(left) != 0 {
+		t.Errorf("left of a topic that was written: %q, %v", left, err)
 	}
 	if strings.Contains(d.Validation.RejectIf, "duplicate") {
 		t.Errorf("reject_if %q", d.Validation.RejectIf)
