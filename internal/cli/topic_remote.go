@@ -350,12 +350,18 @@ func readRules(env *Env, file string) ([]topic.ChecklistItem, error) {
 func newTopicCloseCmd(env *Env) *cobra.Command {
 	var f remoteFlags
 	var secret string
+	var yes bool
 	cmd := &cobra.Command{
 		Use:   "close ID",
 		Short: "Sign a published topic as closed and publish it",
 		Long: `Take a published topic, set its status to closed, sign it and publish it. Only a
 document that carries a signature of the same key is signed again, so that nothing
-else of it can have changed. Runs in flight end; a closed topic does not open again.`,
+else of it can have changed. Runs in flight end.
+
+Closing is final: a closed topic does not open again. And a topic that is closed when
+its epoch is cut pays nothing for that epoch, not even for runs that passed: the time
+to close it is just after an epoch has closed. Rows that passed and whose epoch is
+not closed are listed, and with any the command wants --yes.`,
 		Example: "  prova topic close my-topic --secret ~/proof/topic.key --token-file ~/proof/admin.token",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -384,6 +390,9 @@ else of it can have changed. Runs in flight end; a closed topic does not open ag
 			if err := d.VerifyKey(key.Public()); err != nil {
 				return fmt.Errorf("the topic at %s is not signed by the key of %s, and is not signed again: %w", c.URL(), secret, err)
 			}
+			if err := beforeClosing(cmd.Context(), env, c, d.ID, yes); err != nil {
+				return err
+			}
 			d.Status = topic.Closed
 			if err := d.Sign(rand.Reader, key); err != nil {
 				return err
@@ -393,5 +402,57 @@ else of it can have changed. Runs in flight end; a closed topic does not open ag
 	}
 	f.add(cmd, true)
 	cmd.Flags().StringVar(&secret, "secret", "", "file of the topic key's secret, 32 raw bytes or 64 hex characters, mode 0600")
+	cmd.Flags().BoolVar(&yes, "yes", false, "close it although rows that passed will not be paid")
 	return cmd
+}
+
+// beforeClosing says what closing a topic means, and lists what it takes the payment
+// from. A host whose rows cannot be read closes a topic with --yes alone.
+func beforeClosing(ctx context.Context, env *Env, c *remote.Client, id string, yes bool) error {
+	fmt.Fprintln(env.Stderr, "note        closing is final, and a topic that is closed when its epoch is cut pays nothing for that epoch, not even for runs that passed")
+	unpaid, err := unpaidPasses(ctx, c, id)
+	switch {
+	case err != nil && yes && ctx.Err() == nil:
+		fmt.Fprintf(env.Stderr, "note        the rows of open epochs could not be read: %s\n", oneLine(err.Error()))
+		return nil
+	case err != nil:
+		return fmt.Errorf("which rows would not be paid could not be read: %w", err)
+	}
+	for _, row := range unpaid {
+		fmt.Fprintf(env.Stderr, "unpaid      %s  epoch %d  %s  %s\n", row.ID, row.Epoch, remote.Printable(row.MinerHotkey), remote.Printable(string(row.State)))
+	}
+	if len(unpaid) == 0 || yes {
+		return nil
+	}
+	rows, their := "1 row of "+id+" passed", "its epoch is"
+	if n := len(unpaid); n > 1 {
+		rows, their = fmt.Sprintf("%d rows of %s passed", n, id), "their epochs are"
+	}
+	return usageError("%s and %s not closed: closed now, the topic pays nothing for them; wait until the epoch has closed ('prova research status' says when), or close it all the same with --yes", rows, their)
+}
+
+// unpaidPasses returns the rows of a topic that passed and whose epoch is not closed,
+// the newest first.
+func unpaidPasses(ctx context.Context, c *remote.Client, id string) ([]remote.Row, error) {
+	epochs, err := c.Epochs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var unpaid []remote.Row
+	// All pages: a run that was accepted in an epoch may be stored after one of the next.
+	for q := (remote.RowQuery{Topic: id}); ; {
+		rows, next, _, err := c.Rows(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if row.TopicID == id && row.Verdict.Pass && epochs.Find(row.Epoch) == nil {
+				unpaid = append(unpaid, row)
+			}
+		}
+		if next == "" {
+			return unpaid, nil
+		}
+		q.Before = next
+	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -108,4 +109,47 @@ func TestPublishRefusesWhatTheHostWould(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.expect(0, "topic", "publish", b.write("good.json", string(text))).err("open, and not scorable yet: 'prova research doctor new-topic'")
+}
+
+func TestATopicWithPassesOfAnOpenEpochClosesWithYesAlone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	uri := []string{"--uri", "http://127.0.0.1:1/a.tar", "--wait"}
+	b.expect(0, b.submit(uri...)...)
+	b.plane.CloseEpoch(t)
+	b.expect(0, b.submit(uri...)...)
+	worse := 0.4
+	b.plane.Change(func() {
+		b.plane.Run = func(*intake.Submission) remotetest.Result { return remotetest.Result{Primary: &worse, Used: 10} }
+	})
+	b.expect(2, b.submit(uri...)...)
+	args := []string{"topic", "close", remotetest.OpenID, "--secret", b.path("topic.key")}
+	s := b.expect(64, args...).err("closing is final", "pays nothing for that epoch, not even for runs that passed", "unpaid      pf_0000000000000001  epoch 8  ",
+		"1 row of open-topic passed and its epoch is not closed", "--yes")
+	if strings.Count(s.stderr, "unpaid  ") != 1 {
+		t.Errorf("a row that is paid or did not pass is listed:\n%s", s.stderr)
+	}
+	b.expect(0, "topic", "show", remotetest.OpenID).out("status       open")
+	b.plane.Change(func() {
+		b.plane.Tamper = func(_ http.ResponseWriter, r *http.Request, status int, body []byte) (int, []byte) {
+			if r.URL.Path == "/v1/submissions" {
+				return http.StatusInternalServerError, []byte(`{"error":"the rows are away"}`)
+			}
+			return status, body
+		}
+	})
+	b.expect(1, args...).err("which rows would not be paid could not be read: the rows are away")
+	b.plane.Change(func() { b.plane.Tamper = nil })
+	b.expect(0, append(args, "--yes")...).out("status      closed").err("unpaid      pf_0000000000000001")
+}
+
+func TestATopicWithoutPassesOfAnOpenEpochClosesAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.expect(0, b.submit("--uri", "http://127.0.0.1:1/a.tar", "--wait")...)
+	b.plane.CloseEpoch(t)
+	s := b.expect(0, "topic", "close", remotetest.OpenID, "--secret", b.path("topic.key")).out("status      closed").err("closing is final")
+	if strings.Contains(s.stderr, "unpaid") {
+		t.Errorf("a row of a closed epoch is listed:\n%s", s.stderr)
+	}
 }
