@@ -68,8 +68,9 @@ Nothing is sent without a manifest (--hash, --dataset): a host rejects a submiss
 that declares no training data. Topic and budget are checked first.
 
 The nonce and the body are kept until a row is there, mode 0600 under --state. The
-same command again rejoins the same run, also after a lost connection; --new
-forgets the kept one. A run goes on without its client.
+same command again rejoins the same run, also after a lost connection, and sends it
+again when it was refused without a row; --new forgets the kept one. A run goes on
+without its client.
 
 Exit status: 0 the run passed, or without --wait the submission was taken;
 2 a row says rejected; 3 refused; 4 refused for now, try again later; 5 sent, and
@@ -203,7 +204,9 @@ func runSubmit(ctx context.Context, env *Env, f *submitFlags, path string) (err 
 	case err != nil:
 		return err
 	case body != nil:
-		fmt.Fprintln(env.Stderr, "kept        the same submission was sent before; rejoining it (--new signs another one)")
+		if err := resume(env, &kept); err != nil {
+			return err
+		}
 		if bucket != nil {
 			bucket.noteEnd(env, s.uri, time.Now())
 		}
@@ -218,6 +221,17 @@ func runSubmit(ctx context.Context, env *Env, f *submitFlags, path string) (err 
 		}
 	}
 	return sendSubmission(ctx, env, f, client, s, body, &kept)
+}
+
+// resume says what becomes of a kept submission: one that was refused without a row
+// has no run that could be rejoined.
+func resume(env *Env, kept *keptFile) error {
+	if !kept.kept.Refused {
+		_, err := fmt.Fprintln(env.Stderr, "kept        the same submission was sent before; rejoining it (--new signs another one)")
+		return err
+	}
+	fmt.Fprintln(env.Stderr, "kept        the same submission was refused before, without a row; sent again as it was (--new signs another one)")
+	return kept.mark(false)
 }
 
 // openTopic asks for the topic and says early what the gate would.
@@ -250,6 +264,9 @@ func openTopic(ctx context.Context, client *remote.Client, id string) (*topic.Do
 func sendSubmission(ctx context.Context, env *Env, f *submitFlags, client *remote.Client, s *submission, body []byte, kept *keptFile) error {
 	p, err := client.Submit(ctx, body)
 	if err != nil {
+		if err := kept.markRefused(err); err != nil {
+			return err
+		}
 		return submitFault(err)
 	}
 	if p.SubmissionDigest != s.digest() {
@@ -271,10 +288,14 @@ func sendSubmission(ctx context.Context, env *Env, f *submitFlags, client *remot
 			return &ExitError{Code: submitUnknown, Err: fmt.Errorf("%w; the run goes on without its client: run the same command again to see its end", err)}
 		}
 	}
-	if p.State == remote.Stored {
-		if err := kept.forget(); err != nil {
-			return err
-		}
+	switch p.State {
+	case remote.Stored:
+		err = kept.forget()
+	case remote.Refused:
+		err = kept.mark(true)
+	}
+	if err != nil {
+		return err
 	}
 	return reportSubmission(ctx, env, f, client, p)
 }

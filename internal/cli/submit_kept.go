@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/prova-dev/prova/evidence/sr25519"
 	"github.com/prova-dev/prova/internal/research/intake"
+	"github.com/prova-dev/prova/internal/research/remote"
 )
 
 const keptFormat = "prova-submission/1"
@@ -25,12 +27,15 @@ type keptFile struct {
 	dir  string // empty: below XDG_STATE_HOME
 	env  *Env
 	path string
+	kept keptSubmission
 }
 
 type keptSubmission struct {
 	Format string         `json:"format"`
 	Server string         `json:"server"`
 	Body   jsontext.Value `json:"body"`
+	// Refused: the host said that nothing of it is stored or runs.
+	Refused bool `json:"refused,omitzero"`
 }
 
 // find returns the kept body when it is of exactly this submission to this server,
@@ -61,11 +66,30 @@ func (k *keptFile) sign(s *submission, server string, key *sr25519.SecretKey) ([
 	if err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(keptSubmission{keptFormat, server, body})
+	k.kept = keptSubmission{Format: keptFormat, Server: server, Body: body}
+	return body, k.mark(false)
+}
+
+// mark keeps whether the submission was refused without a row, so that the next
+// call knows whether there is a run to rejoin. Before it is sent again the mark is
+// taken off: an answer that is lost leaves open what became of it.
+func (k *keptFile) mark(refused bool) error {
+	k.kept.Refused = refused
+	data, err := json.Marshal(k.kept)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return body, writeSecret(k.path, append(data, '\n'))
+	return writeSecret(k.path, append(data, '\n'))
+}
+
+// markRefused marks the submission when the answer to it says that it was not taken.
+// A fault of something in between, and a conflict with a run in flight, do not.
+func (k *keptFile) markRefused(err error) error {
+	var refusal *remote.Refusal
+	if !errors.As(err, &refusal) || refusal.Status == http.StatusConflict || refusal.Status >= http.StatusInternalServerError && refusal.Status != http.StatusServiceUnavailable {
+		return nil
+	}
+	return k.mark(true)
 }
 
 func (k *keptFile) locate(digest string) error {
@@ -126,6 +150,7 @@ func (k *keptFile) read(s *submission, server string) []byte {
 	if !same || signed.Verify(*r.HotkeySignature) != nil {
 		return nil
 	}
+	k.kept = kept
 	s.Nonce, s.uri = signed.Nonce, *r.ArtifactURI
 	return kept.Body
 }

@@ -170,3 +170,44 @@ func TestSection11SubmitDryRunPrintsThePayloadThatIsSigned(t *testing.T) {
 		t.Error("a dry run sent or kept something")
 	}
 }
+
+func TestASubmissionThatEndedWithoutARowIsSentAgainAndNotRejoined(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	args := b.submit("--uri", "http://127.0.0.1:1/a.tar", "--wait")
+	sentAgain := func(code int) {
+		t.Helper()
+		if s := b.expect(code, args...).err("was refused before, without a row; sent again"); strings.Contains(s.stderr, "rejoining") {
+			t.Errorf("there is nothing to rejoin:\n%s", s.stderr)
+		}
+	}
+	// The run ended so, then the gate refused.
+	result := remotetest.Result{Fault: "proof deadline of 600s exceeded"}
+	b.plane.Run = func(*intake.Submission) remotetest.Result { return result }
+	b.expect(4, args...).err("the run ended without a row")
+	b.plane.Host(func(h *intake.Host) { h.JudgeKey = false })
+	sentAgain(4)
+	b.plane.Host(func(h *intake.Host) { h.JudgeKey = true })
+	// Taken, and the answer to the next look at it is lost: now there may be a run.
+	b.plane.Change(func() {
+		b.plane.Tamper = func(w http.ResponseWriter, r *http.Request, status int, body []byte) (int, []byte) {
+			if r.Method == http.MethodPost {
+				return http.StatusBadGateway, []byte(`{"error":"bad gateway"}`)
+			}
+			return status, body
+		}
+	})
+	sentAgain(4)
+	v := 0.9
+	b.plane.Change(func() { b.plane.Tamper, result = nil, remotetest.Result{Primary: &v, Used: 10} })
+	b.expect(0, args...).err("rejoining it").out("row         pf_0000000000000000")
+	posts := b.plane.Posts()
+	for _, post := range posts[1:] {
+		if string(post) != string(posts[0]) {
+			t.Error("another body was sent")
+		}
+	}
+	if len(posts) != 4 || len(b.kept()) != 0 {
+		t.Errorf("%d posts, kept %v", len(posts), b.kept())
+	}
+}
