@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 
@@ -273,6 +274,7 @@ func printRules(env *Env, rules *topic.RuleSet) error {
 func newTopicRulesEditCmd(env *Env) *cobra.Command {
 	var f remoteFlags
 	var file string
+	var yes bool
 	cmd := &cobra.Command{
 		Use:   "edit ID",
 		Short: "Store a new version of a topic's rules, written by the operator",
@@ -280,7 +282,8 @@ func newTopicRulesEditCmd(env *Env) *cobra.Command {
 JSON, or an object with the one key rules; "-" is standard input.
 
 A baseline that was measured under older rules cannot seal a topic: measure again
-with 'prova topic setup'.`,
+with 'prova topic setup'. On an open topic the new rules count from the next run on,
+against a baseline that was measured under older ones: that wants --yes.`,
 		Example: "  prova topic rules edit my-topic --rules rules.yaml --token-file ~/proof/admin.token",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -298,6 +301,9 @@ with 'prova topic setup'.`,
 			if err != nil {
 				return err
 			}
+			if err := beforeEditing(cmd.Context(), env, c, args[0], yes); err != nil {
+				return err
+			}
 			rules, err := c.EditRules(cmd.Context(), args[0], items)
 			if err != nil {
 				return unknownTopic(cmd.Context(), c, args[0], err)
@@ -307,7 +313,37 @@ with 'prova topic setup'.`,
 	}
 	f.add(cmd, true)
 	cmd.Flags().StringVar(&file, "rules", "", "file of the rules, in YAML or JSON")
+	cmd.Flags().BoolVar(&yes, "yes", false, "change them although the topic is open")
 	return cmd
+}
+
+// beforeEditing refuses to change the rules of an open topic without --yes: runs are
+// held to them from then on, and compared with what was measured under others.
+func beforeEditing(ctx context.Context, env *Env, c *remote.Client, id string, yes bool) error {
+	d, err := c.Topic(ctx, id)
+	if err != nil {
+		return unknownTopic(ctx, c, id, err)
+	}
+	if d.Status != topic.Open {
+		return nil
+	}
+	under := "the host has no baseline of it that was measured under any version"
+	switch m, err := c.Measurement(ctx, id); {
+	case err == nil:
+		under = fmt.Sprintf("its baseline was measured under rules version %d", m.RulesVersion)
+	case !remote.IsStatus(err, http.StatusNotFound):
+		return fmt.Errorf("the rules version that the baseline was measured under could not be read: %w", err)
+	}
+	newest, _, err := c.Rules(ctx, id)
+	if err != nil {
+		return err
+	}
+	means := fmt.Sprintf("topic %s is open under rules version %d: new rules count from the next run on, and %s", id, newest.Version, under)
+	if !yes {
+		return usageError("%s; change them all the same with --yes", means)
+	}
+	_, err = fmt.Fprintf(env.Stderr, "note        %s\n", means)
+	return err
 }
 
 func readRules(env *Env, file string) ([]topic.ChecklistItem, error) {

@@ -60,6 +60,14 @@ func TestAnOperatorTakesATopicFromItsDraftToOpenAndClosed(t *testing.T) {
 	b.expect(0, "topic", "list").out("draft-topic  open")
 	b.expect(0, "topic", "publish", b.path("signed.json"), "--pin", b.path("pin.toml")).out("status      open")
 
+	edit := []string{"topic", "rules", "edit", "draft-topic", "--rules", b.path("rules.yaml")}
+	b.expect(64, edit...).err("topic draft-topic is open under rules version 4: new rules count from the next run on, and its baseline was measured under rules version 4", "--yes")
+	b.expect(0, "topic", "rules", "show", "draft-topic").out("version  4")
+	b.expect(0, append(edit, "--yes")...).out("version  5, source operator").err("note        topic draft-topic is open under rules version 4")
+	b.expect(64, edit...).err("is open under rules version 5", "measured under rules version 4")
+	b.expect(64, "topic", "rules", "edit", remotetest.OpenID, "--rules", b.path("rules.yaml")).err("the host has no baseline of it that was measured under any version")
+	b.expect(1, "topic", "rules", "edit", "no-such-topic", "--rules", b.path("rules.yaml")).err("unknown topic")
+
 	b.write("other.key", "43"+strings.Repeat("11", 31))
 	b.expect(1, "topic", "close", "draft-topic", "--secret", b.path("other.key")).err("is not signed by the key of")
 	b.expect(0, "topic", "close", "draft-topic", "--secret", b.path("topic.key")).out("status      closed")
