@@ -104,7 +104,10 @@ const openRow = "5"
 func toOpen(d *topic.Document) string {
 	switch d.Status {
 	case topic.Draft:
-		return "it is a draft: set it up ('prova topic setup " + d.ID + "'), seal its baseline ('prova topic seal'), publish it open"
+		if d.Metric.Family != topic.Custom {
+			return "it is a draft: seal its baseline ('prova baseline seal'), sign it open, publish it"
+		}
+		return "it is a draft: set it up ('prova topic setup " + d.ID + "', for which PROOF_RLM_OWNER_INFERENCE_KEY_FILE must name the owner's key), seal its baseline ('prova topic seal'), publish it open"
 	case topic.Closed:
 		return "it is closed; publish a topic with another id"
 	}

@@ -23,7 +23,8 @@ func newResearchOperatorPathCmd(env *Env) *cobra.Command {
 		Short: "Print the eight steps from nothing to a topic that is scored",
 		Long: `Print the eight steps of an operator, from the holdout to a topic that is scored,
 each with its command. Nothing is run. With --server, or ` + serverVariable + `, the
-steps that the control plane shows to be done are marked.
+steps that the control plane shows to be done are marked; when it cannot be asked they
+are printed without marks, and the exit status is 1.
 
 The order is that of the specification: control plane, then image and digest in the
 pin, then holdout and baseline on the host, then open topics. After a fix in the
@@ -40,15 +41,17 @@ digest.`,
 				return usageError("--family %q: want nll, throughput or custom", family)
 			}
 			var host *hostView
+			var unasked error
 			if f.url(env) != "" {
 				c, err := f.client(env)
 				if err != nil {
 					return err
 				}
-				if host, err = viewHost(cmd.Context(), c, topicID); err != nil {
+				host, unasked = viewHost(cmd.Context(), c, topicID)
+				if err := cmd.Context().Err(); err != nil {
 					return err
 				}
-				if host.topic != nil {
+				if host != nil && host.topic != nil {
 					family = string(host.topic.Metric.Family)
 				}
 			}
@@ -58,9 +61,17 @@ digest.`,
 				if err != nil {
 					return err
 				}
-				return writeJSON(env, data)
+				if err := writeJSON(env, data); err != nil {
+					return err
+				}
+			} else if err := printSteps(env, steps, host != nil); err != nil {
+				return err
 			}
-			return printSteps(env, steps, host != nil)
+			if unasked != nil {
+				fmt.Fprintf(env.Stderr, "note        which steps are done is not known, none is marked: %s\n", oneLine(unasked.Error()))
+				return &ExitError{Code: 1}
+			}
+			return nil
 		},
 	}
 	f.add(cmd, false)
@@ -80,6 +91,7 @@ type hostView struct {
 	missing  map[string]string
 }
 
+// viewHost asks a control plane for all of it; the view is nil with an error.
 func viewHost(ctx context.Context, c *remote.Client, id string) (*hostView, error) {
 	h := &hostView{missing: map[string]string{}}
 	var err error
@@ -168,6 +180,10 @@ func operatorPath(id string, family topic.Family, h *hostView) []step {
 			"prova topic verify ~/proof/" + id + ".signed.json --pin proof-pin.toml",
 		}
 	}
+	pointed := "then start the host with 'prova research serve'; after a change of a file send it SIGHUP"
+	if custom {
+		pointed += "; the set-up of step 3 runs on this host already, and needs the owner's key"
+	}
 	steps := []step{
 		{Title: "select the holdout", Commands: []string{"prova holdout select --topic-id " + id + " --catalog catalog.json --salt - --out ~/proof/holdout.json < salt"}, Note: "the salt stays secret and is read from standard input; --synthetic is for development"},
 		shards,
@@ -175,7 +191,7 @@ func operatorPath(id string, family topic.Family, h *hostView) []step {
 		{Title: "sign the open topic", Commands: sign, Note: "the secret is that of the pin's topic_pubkey and never in git"},
 		{Title: "publish it", Commands: []string{"prova topic publish ~/proof/" + id + ".signed.json --token-file ~/proof/admin.token"}, Note: "the host reads PROOF_HOLDOUT_FILE and PROOF_BASELINE_FILE of the topic again as it does"},
 		{Title: "offer an executor", Commands: []string{"prova offer executor --offer-id exec-a --max-proof-deadline-s 7200 --bind-digest --pin proof-pin.toml --out ~/proof/executor.json"}, Note: "custom topics record it as provenance and rent nothing"},
-		{Title: "point the environment", Commands: pointing(custom), Note: "then start the host with 'prova research serve'; after a change of a file send it SIGHUP"},
+		{Title: "point the environment", Commands: pointing(custom), Note: pointed},
 		{Title: "check the status", Commands: []string{"prova research status", "prova research doctor " + id}, Note: "doctor names each thing that is missing"},
 	}
 	for i := range steps {
@@ -196,7 +212,7 @@ func pointing(custom bool) []string {
 	}
 	if custom {
 		return append(lines, "export PROOF_VM_ORCHESTRATOR_URL=https://kvm.example:8200", "export PROOF_VM_ORCHESTRATOR_TOKEN_FILE=~/proof/vm.token",
-			"export PROOF_RLM_VM_IMAGE_DIGEST=sha256:…", "export PROOF_VM_RUNNER_CUSTOM_IDS=the_custom_id_of_the_topic")
+			"export PROOF_RLM_OWNER_INFERENCE_KEY_FILE=~/proof/owner.key", "export PROOF_RLM_VM_IMAGE_DIGEST=sha256:…", "export PROOF_VM_RUNNER_CUSTOM_IDS=the_custom_id_of_the_topic")
 	}
 	return append(lines, "export LIUM_API_KEY=…", "export LIUM_SSH_PUBLIC_KEY_FILE=~/.ssh/id_ed25519.pub")
 }

@@ -26,7 +26,7 @@ func TestDoctorNamesEachThingThatIsMissing(t *testing.T) {
 	if strings.Count(s.stdout, "  do: ") < 4 {
 		t.Errorf("fewer findings than are missing:\n%s", s.stdout)
 	}
-	if s := b.expect(1, "research", "doctor", remotetest.DraftID).out("row 5", "it is a draft: set it up"); strings.Count(s.stdout, "row 5") != 1 {
+	if s := b.expect(1, "research", "doctor", remotetest.DraftID).out("row 5", "it is a draft: set it up", "PROOF_RLM_OWNER_INFERENCE_KEY_FILE"); strings.Count(s.stdout, "row 5") != 1 {
 		t.Errorf("row 5 is not there once:\n%s", s.stdout)
 	}
 	b.plane.Change(func() { b.plane.HostRowsOnly = true })
@@ -113,6 +113,13 @@ func TestSection26TheOperatorPathMarksWhatIsDone(t *testing.T) {
 		out("[ ] 1. select the holdout", "[x] 4. sign the open topic", "[x] 5. publish it", "[ ] 6. offer an executor", "missing: eval executor offer missing", "[ ] 7.", "missing: inference API key missing", "[ ] 8.")
 	b.expect(0, "research", "operator-path", "--topic", remotetest.DraftID).out("[ ] 3. measure and seal", "missing: the topic carries no sealed baseline", "missing: its status is draft")
 	b.expect(0, "research", "operator-path", "--topic", "no-such-topic").out("missing: the topic is not published yet")
+	b.env[serverVariable] = "http://127.0.0.1:1"
+	s = b.expect(1, "research", "operator-path").out("\n8. check the status\n", "PROOF_RLM_OWNER_INFERENCE_KEY_FILE=").
+		err("note        which steps are done is not known, none is marked: ", "no answer from the control plane at http://127.0.0.1:1")
+	if strings.Contains(s.stdout, "[ ]") || strings.Contains(s.stdout, "[x]") {
+		t.Errorf("steps are marked after a server that does not answer:\n%s", s.stdout)
+	}
+	b.expect(1, "research", "operator-path", "--json").out(`"step":8`, `"done":null`).err("none is marked")
 	b.env[serverVariable] = ""
 	s = b.expect(0, "research", "operator-path", "--family", "nll").out("1. select the holdout", "8. check the status", "LIUM_API_KEY")
 	if strings.Contains(s.stdout, "[ ]") {
