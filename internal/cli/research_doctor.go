@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"context"
 	"encoding/json/v2"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,9 +22,10 @@ func newResearchDoctorCmd(env *Env) *cobra.Command {
 		Short: "Name each thing that a topic lacks before it can be scored, and what to do about it",
 		Long: `Walk the rows of the gate that look at the host and the topic, and name each one
 that would refuse a submission now, with what to do about it. A miner is told only
-the first.
+the first. For a custom topic the last word of the agent in whose VM it runs is shown
+too, as the status of the host has it; nothing asks the agent for this.
 
-Exit status: 0 a submission would run, 1 something is missing.`,
+Exit status: 0 no row of the gate refuses, 1 something is missing.`,
 		Example: "  prova research doctor my-topic --server https://proof.example",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,10 +51,11 @@ Exit status: 0 a submission would run, 1 something is missing.`,
 				return err
 			}
 			findings := diagnose(d, r)
+			agent := agentOf(cmd.Context(), c, d)
 			if asJSON {
-				err = writeFindings(env, d, r, findings)
+				err = writeFindings(env, d, r, findings, agent)
 			} else {
-				err = printFindings(env, d, findings)
+				err = printFindings(env, d, findings, agent)
 			}
 			if err == nil && len(findings) > 0 {
 				return &ExitError{Code: 1}
@@ -139,30 +143,75 @@ var advice = map[string]string{
 	"plan":             "the rent of a run cannot be planned: check PROOF_HARVEST_TEMPLATE_ID, PROOF_HARVEST_GPU_COUNT and PROOF_HARVEST_DEADLINE_SECS against the pin and the topic's eval_executor",
 }
 
-func printFindings(env *Env, d *topic.Document, findings []finding) error {
-	if len(findings) == 0 {
-		_, err := fmt.Fprintf(env.Stdout, "topic %s: ready, a submission would run\n", d.ID)
-		return err
+// agentReport is whether the agent that runs custom topics was asked, and what it said.
+type agentReport struct {
+	ready bool
+	text  string
+}
+
+// agentOf reads the host's last word of its agent; nil for a topic that needs none.
+// The gate's rows look at what is wired: an agent that is away fails the run alone.
+func agentOf(ctx context.Context, c *remote.Client, d *topic.Document) *agentReport {
+	if d.Metric.Family != topic.Custom {
+		return nil
 	}
-	for _, f := range findings {
-		if _, err := fmt.Fprintf(env.Stdout, "row %-4s %s: %s\n  do: %s\n", f.Row, f.Name, f.Error, f.Do); err != nil {
-			return err
+	s, err := c.Status(ctx)
+	if err != nil {
+		return &agentReport{text: "not known: " + oneLine(err.Error())}
+	}
+	var said *struct {
+		Driver string `json:"driver"`
+		Ready  bool   `json:"ready"`
+	}
+	if len(s.Sandbox) > 0 {
+		if err := json.Unmarshal(s.Sandbox, &said); err != nil {
+			return &agentReport{text: "not known: the host's status does not say it in a form that this build reads"}
 		}
 	}
-	_, err := fmt.Fprintf(env.Stdout, "topic %s: not ready, %d missing\n", d.ID, len(findings))
+	switch {
+	case said == nil, !said.Ready && said.Driver == "unknown": // what a production host says before any answer
+		return &agentReport{text: "not asked, or it has not answered the host yet"}
+	case said.Ready:
+		return &agentReport{ready: true, text: "asked by the host, ready (driver " + remote.Printable(said.Driver) + ")"}
+	}
+	return &agentReport{text: "asked by the host, not ready (driver " + remote.Printable(said.Driver) + "): see that it runs and that the host reaches it under PROOF_VM_ORCHESTRATOR_URL"}
+}
+
+func printFindings(env *Env, d *topic.Document, findings []finding, agent *agentReport) error {
+	var b strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&b, "row %-4s %s: %s\n  do: %s\n", f.Row, f.Name, f.Error, f.Do)
+	}
+	if agent != nil {
+		fmt.Fprintf(&b, "agent      %s\n", agent.text)
+	}
+	end := "ready, a submission would run"
+	switch {
+	case len(findings) > 0:
+		end = fmt.Sprintf("not ready, %d missing", len(findings))
+	case agent != nil && !agent.ready:
+		end = "every row of the gate passes, and a run needs the agent"
+	}
+	fmt.Fprintf(&b, "topic %s: %s\n", d.ID, end)
+	_, err := env.Stdout.Write([]byte(b.String()))
 	return err
 }
 
-func writeFindings(env *Env, d *topic.Document, r *remote.Readiness, findings []finding) error {
+func writeFindings(env *Env, d *topic.Document, r *remote.Readiness, findings []finding, agent *agentReport) error {
 	if findings == nil {
 		findings = []finding{}
+	}
+	said := ""
+	if agent != nil {
+		said = agent.text
 	}
 	data, err := json.Marshal(struct {
 		TopicID  string    `json:"topic_id"`
 		Status   string    `json:"status"`
 		Scorable bool      `json:"scorable"`
 		Missing  []finding `json:"missing"`
-	}{d.ID, string(d.Status), r.Scorable && len(findings) == 0, findings})
+		Agent    string    `json:"agent,omitzero"` // custom topics only
+	}{d.ID, string(d.Status), r.Scorable && len(findings) == 0, findings, said})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json/v2"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -41,6 +42,38 @@ func TestDoctorNamesEachThingThatIsMissing(t *testing.T) {
 	if err := json.Unmarshal([]byte(b.expect(1, "research", "doctor", remotetest.OpenID, "--json").stdout), &findings); err != nil || findings.Scorable || len(findings.Missing) < 4 {
 		t.Errorf("%+v, %v", findings, err)
 	}
+}
+
+func TestDoctorSaysOfACustomTopicWhetherTheAgentWasAsked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for sandbox, want := range map[string][2]string{
+		`{"driver":"fake","ready":true}`:         {"agent      asked by the host, ready (driver fake)\n", "topic open-topic: ready, a submission would run\n"},
+		`{"driver":"firecracker","ready":false}`: {"agent      asked by the host, not ready (driver firecracker)", "every row of the gate passes, and a run needs the agent\n"},
+		`{"driver":"unknown","ready":false}`:     {"agent      not asked, or it has not answered the host yet\n", "and a run needs the agent\n"},
+		`null`:                                   {"agent      not asked, or it has not answered the host yet\n", "every row of the gate passes, and a run needs the agent\n"},
+		`"up"`:                                   {"agent      not known: ", "and a run needs the agent\n"},
+	} {
+		b.plane.Change(func() {
+			b.plane.Tamper = func(_ http.ResponseWriter, r *http.Request, status int, body []byte) (int, []byte) {
+				if strings.HasSuffix(r.URL.Path, "/status") {
+					body = []byte(strings.Replace(string(body), `{"driver":"fake","ready":true}`, sandbox, 1))
+				}
+				return status, body
+			}
+		})
+		b.expect(0, "research", "doctor", remotetest.OpenID).out(want[0], want[1])
+		b.expect(0, "research", "doctor", remotetest.OpenID, "--json").out(`"scorable":true`, `"agent":"`+strings.TrimSpace(strings.TrimPrefix(want[0], "agent ")))
+	}
+	b.plane.Change(func() {
+		b.plane.Tamper = func(_ http.ResponseWriter, r *http.Request, status int, body []byte) (int, []byte) {
+			if strings.HasSuffix(r.URL.Path, "/status") {
+				return http.StatusForbidden, []byte(`{"error":"not for you"}`)
+			}
+			return status, body
+		}
+	})
+	b.expect(0, "research", "doctor", remotetest.OpenID).out("agent      not known: not for you (status 403)")
 }
 
 // TestDoctorHasAdviceForEachRowOfTheGate keeps table and advice side by side.
