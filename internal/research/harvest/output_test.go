@@ -86,13 +86,16 @@ func FuzzWithheld(f *testing.F) {
 	f.Add("key sk-planted and SK-PLANTED", "sk-planted")
 	f.Add("aaaa", "aa")
 	f.Add("\xffK\u212a", "k")
+	f.Add("\xdf\xdf\x01\x00\xaa", "\x00")
 	f.Fuzz(func(t *testing.T, text, secret string) {
 		w := &withheld{}
 		w.plain(secret)
 		got := w.clean(text)
-		for _, form := range w.forms {
-			if strings.Contains(lower(strings.ReplaceAll(got, mark, "\x00")), form) {
-				t.Errorf("%q of %q keeps %q", got, text, form)
+		for piece := range strings.SplitSeq(got, mark) { // the mark itself may look like a secret
+			for _, form := range w.forms {
+				if strings.Contains(lower(piece), form) {
+					t.Errorf("%q of %q keeps %q", got, text, form)
+				}
 			}
 		}
 	})
