@@ -39,7 +39,9 @@ func store(t *testing.T, server *blobtest.Server, change func(*blob.Place)) *blo
 		t.Fatal(err)
 	}
 	p.MaxWait = time.Millisecond
-	p.Transport = &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: 5 * time.Second, ExpectContinueTimeout: 5 * time.Second}
+	transport := &http.Transport{ResponseHeaderTimeout: 5 * time.Second, ExpectContinueTimeout: 5 * time.Second}
+	t.Cleanup(transport.CloseIdleConnections)
+	p.Transport = transport
 	if change != nil {
 		change(p)
 	}
@@ -305,7 +307,7 @@ func TestSlowStorageEndsWithItsContextOrItsTransport(t *testing.T) {
 		t.Error("a caller cannot tell the end of its context")
 	}
 	slow := func(p *blob.Place) {
-		p.Transport = &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: 20 * time.Millisecond}
+		p.Transport = &http.Transport{ResponseHeaderTimeout: 20 * time.Millisecond}
 	}
 	_, err = store(t, server, slow).Put(t.Context(), "a.tar", "application/x-tar", tar)
 	wantFault(t, err, "the storage was too slow")

@@ -77,7 +77,9 @@ func newTransport() http.RoundTripper {
 		ResponseHeaderTimeout: answer,
 		ExpectContinueTimeout: 2 * time.Second, // then it is sent to a server that does not know the question
 		ForceAttemptHTTP2:     true,
-		DisableKeepAlives:     true, // a few requests each; no idle connection outlives them
+		// Connections are kept: with "Connection: close" the end of the connection can
+		// overtake a refusal that came in place of 100 Continue, and its words are lost.
+		IdleConnTimeout: 10 * time.Second,
 	}
 }
 
