@@ -57,7 +57,7 @@ a topic that takes something else.`,
 				return err
 			}
 			if inside {
-				return usageError("--out %s lies in the folder that is packed, and would be part of the next recipe; write it elsewhere", out)
+				return usageError("--out %s is in the folder that is packed, and would be part of the next recipe; write it elsewhere", out)
 			}
 			data, err := recipe.Pack(os.DirFS(args[0]))
 			if err != nil {
@@ -82,7 +82,7 @@ a topic that takes something else.`,
 	return cmd
 }
 
-// contains reports whether a file to be written lies in a folder.
+// contains reports whether a file to be written is in a folder.
 func contains(dir, file string) (bool, error) {
 	info, err := os.Stat(dir)
 	if err != nil {

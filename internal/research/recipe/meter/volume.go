@@ -58,7 +58,7 @@ func (v *volume) node(dir bool) *node {
 }
 
 // load copies the files of a folder into a volume that cannot be written to. A link
-// would show what lies outside, so it is refused.
+// would show what is outside, so it is refused.
 func load(input fs.FS) (*volume, error) {
 	v := newVolume(MaxInputBytes, MaxInputFiles, nil)
 	v.readOnly = true
